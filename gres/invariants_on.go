@@ -1,0 +1,6 @@
+//go:build invariants || race
+
+package gres
+
+// checking turns on the costly self-checks.
+const checking = true
