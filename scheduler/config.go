@@ -1,0 +1,341 @@
+package scheduler
+
+import "time"
+
+// Profile sets every knob that is not set by itself.
+type Profile uint8
+
+// The two profiles.
+const (
+	// ProfileBest takes berth's better rules.
+	ProfileBest Profile = iota
+	// ProfileSlurm decides what Slurm 26.05 decides.
+	ProfileSlurm
+	profiles
+)
+
+var profileNames = [profiles]string{ProfileBest: "best", ProfileSlurm: "slurm"}
+
+// String returns the name of p.
+func (p Profile) String() string { return enumName(profileNames[:], uint8(p)) }
+
+// MarshalText returns the name of p.
+func (p Profile) MarshalText() ([]byte, error) { return enumText(profileNames[:], uint8(p)) }
+
+// UnmarshalText accepts a name that MarshalText gives.
+func (p *Profile) UnmarshalText(b []byte) error {
+	v, err := enumParse("profile", profileNames[:], b)
+	if err == nil {
+		*p = Profile(v)
+	}
+	return err
+}
+
+// Config says how to build a scheduler. It is plain data: it survives JSON and
+// can be journalled; code is in a [Registry]. The zero value of every field but
+// Nodes is a usable default.
+type Config struct {
+	// Cluster is the cluster's name.
+	Cluster string `json:",omitempty"`
+	// Profile sets the rules. Default: ProfileBest.
+	Profile Profile `json:",omitempty"`
+	// Defects copies defects of Slurm that the specifications name as not to
+	// copy. Only for comparison with recorded decisions.
+	Defects bool `json:",omitempty"`
+	// Nodes describes the nodes; at least one. They are put into Slurm's node
+	// order: natural order of names.
+	Nodes []NodeSpec
+	// Partitions; none makes one named "default" over all nodes.
+	Partitions []PartitionSpec `json:",omitempty"`
+	// GresTypes are the names of generic resources. Default: those that nodes
+	// name. Slurm: GresTypes.
+	GresTypes []string `json:",omitempty"`
+	// TRES are the tracked resources beside the standard ones. Slurm:
+	// AccountingStorageTRES.
+	TRES []string `json:",omitempty"`
+	// Topologies; none is one flat topology. The first is the default.
+	Topologies []TopologySpec `json:",omitempty"`
+	// Accounts are the accounts and users, parents before children.
+	Accounts []AssocSpec `json:",omitempty"`
+	// QOS are the qualities of service.
+	QOS []QOSSpec `json:",omitempty"`
+	// Cohorts are the quotas that lend.
+	Cohorts []CohortSpec `json:",omitempty"`
+	// Reservations that exist from the beginning.
+	Reservations []ReservationSpec `json:",omitempty"`
+	// Licenses are the cluster's licence pools. Slurm: Licenses.
+	Licenses []LicenseSpec `json:",omitempty"`
+	// Parameters are the settings that may change while running.
+	Parameters Parameters
+}
+
+// Parameters are the settings that an event may change while running. Zero
+// values are the defaults; where zero itself has a meaning the comment says how
+// to say it.
+type Parameters struct {
+	// Queue bounds and orders the start phase.
+	Queue QueueParameters
+	// Plan says how far ahead and for whom the scheduler plans.
+	Plan PlanParameters
+	// Priority weighs the factors.
+	Priority PriorityParameters
+	// Select says what a job occupies.
+	Select SelectParameters
+	// Preempt says who may take whose place.
+	Preempt PreemptParameters
+	// Limits says what is enforced.
+	Limits LimitParameters
+	// KillWait is the time between SIGTERM and SIGKILL. Default: 30 s. Slurm:
+	// KillWait.
+	KillWait time.Duration `json:",omitempty"`
+	// MinJobAge is how long an ended job is remembered. Default: 300 s. Slurm:
+	// MinJobAge.
+	MinJobAge time.Duration `json:",omitempty"`
+	// OverTimeLimit is how long a job may exceed its limit; Infinite for ever.
+	// Slurm: OverTimeLimit.
+	OverTimeLimit time.Duration `json:",omitempty"`
+	// RequeueDelay is how long a requeued job waits. Default: 121 s in profile
+	// Slurm, else 0.
+	RequeueDelay time.Duration `json:",omitempty"`
+	// NoRequeue makes jobs not requeueable unless they say so. Slurm:
+	// JobRequeue=0.
+	NoRequeue bool `json:",omitempty"`
+	// MaxArraySize is one more than the largest array index. Default: 1001.
+	MaxArraySize int32 `json:",omitempty"`
+	// KillInvalidDep cancels jobs whose dependency can never be met. Slurm:
+	// kill_invalid_depend.
+	KillInvalidDep bool `json:",omitempty"`
+	// MaxDependDepth bounds the search for circles. Default: 10.
+	MaxDependDepth int32 `json:",omitempty"`
+	// EnforcePartLimits refuses at submission what exceeds partition limits:
+	// "NO", "ANY", "ALL". Default: NO. Slurm: EnforcePartLimits.
+	EnforcePartLimits string `json:",omitempty"`
+}
+
+// QueueParameters bound the start phase. Budgets are counted in records, not
+// in seconds, so that results do not depend on the machine.
+type QueueParameters struct {
+	// Depth is the most records tested in a pass; 0 all. Slurm:
+	// default_queue_depth.
+	Depth int32 `json:",omitempty"`
+	// PartitionDepth is the most records of a partition tested; 0 all. Slurm:
+	// partition_job_depth.
+	PartitionDepth int32 `json:",omitempty"`
+	// MaxStarts is the most starts of a pass; 0 any. Slurm:
+	// sched_max_job_start.
+	MaxStarts int32 `json:",omitempty"`
+	// AssocLimitStop lets a limit-blocked job block its association. Slurm:
+	// assoc_limit_stop.
+	AssocLimitStop bool `json:",omitempty"`
+	// MinAgeReserve and MinPrioReserve: younger or lower jobs block nobody.
+	// Slurm: bf_min_age_reserve, bf_min_prio_reserve.
+	MinAgeReserve time.Duration `json:",omitempty"`
+	// MinPrioReserve is the least priority that blocks.
+	MinPrioReserve uint32 `json:",omitempty"`
+	// IgnoreConstraintValidation and the next skip the test that features
+	// exist. Slurm: ignore_constraint_validation, ignore_prefer_validation.
+	IgnoreConstraintValidation bool `json:",omitempty"`
+	// IgnorePreferValidation skips it for --prefer.
+	IgnorePreferValidation bool `json:",omitempty"`
+	// Disabled switches the start phase off, planning alone starts jobs.
+	// Slurm: sched_interval=-1.
+	Disabled bool `json:",omitempty"`
+}
+
+// PlanMode says which jobs planning lets pass a waiting one.
+type PlanMode uint8
+
+// Modes of planning.
+const (
+	// PlanBackfill: a job may pass waiting ones if it delays no plan.
+	PlanBackfill PlanMode = iota
+	// PlanNone: strict order, a waiting job stops its partition. Slurm:
+	// sched/builtin.
+	PlanNone
+	planModes
+)
+
+var planModeNames = [planModes]string{PlanBackfill: "backfill", PlanNone: "none"}
+
+// String returns the name of m.
+func (m PlanMode) String() string { return enumName(planModeNames[:], uint8(m)) }
+
+// MarshalText returns the name of m.
+func (m PlanMode) MarshalText() ([]byte, error) { return enumText(planModeNames[:], uint8(m)) }
+
+// UnmarshalText accepts a name that MarshalText gives.
+func (m *PlanMode) UnmarshalText(b []byte) error {
+	v, err := enumParse("plan mode", planModeNames[:], b)
+	if err == nil {
+		*m = PlanMode(v)
+	}
+	return err
+}
+
+// PlanParameters say how far ahead and for whom the scheduler plans.
+type PlanParameters struct {
+	// Mode is backfill or none.
+	Mode PlanMode `json:",omitempty"`
+	// Depth is the number of waiting jobs that get a plan: 1 is EASY
+	// backfill, 0 is all (conservative backfill).
+	Depth int32 `json:",omitempty"`
+	// Window is how far ahead plans are kept. Default: 24 h in profile Slurm,
+	// else Infinite. Slurm: bf_window.
+	Window time.Duration `json:",omitempty"`
+	// Resolution is the grain of plans; starts are rounded up to it. Default:
+	// 60 s in profile Slurm, else 1 µs. Slurm: bf_resolution.
+	Resolution time.Duration `json:",omitempty"`
+	// Interval is the pause between planning passes. Default: 30 s in profile
+	// Slurm, else 0: at every pass. Slurm: bf_interval.
+	Interval time.Duration `json:",omitempty"`
+	// MaxTest is the most records tried in a planning pass. Default: 500 in
+	// profile Slurm, else 0: all. Slurm: bf_max_job_test.
+	MaxTest int32 `json:",omitempty"`
+	// MaxPart, MaxUser, MaxAssoc and MaxUserPart bound tries; 0 none. Slurm:
+	// bf_max_job_part, _user, _assoc, _user_part.
+	MaxPart int32 `json:",omitempty"`
+	// MaxUser bounds tries of a user.
+	MaxUser int32 `json:",omitempty"`
+	// MaxAssoc bounds tries of an association.
+	MaxAssoc int32 `json:",omitempty"`
+	// MaxUserPart bounds tries of a user in a partition.
+	MaxUserPart int32 `json:",omitempty"`
+	// MaxStarts bounds starts of a planning pass; 0 none. Slurm:
+	// bf_max_job_start.
+	MaxStarts int32 `json:",omitempty"`
+	// MaxArrayPlans bounds plans of one array. Default: 20. Slurm:
+	// bf_max_job_array_resv.
+	MaxArrayPlans int32 `json:",omitempty"`
+	// PartPlans: only the first so many jobs of a partition get plans; 0 all.
+	// Slurm: bf_job_part_count_reserve.
+	PartPlans int32 `json:",omitempty"`
+	// OnePlanPerJob: a job of several partitions plans in the first. Slurm:
+	// bf_one_resv_per_job.
+	OnePlanPerJob bool `json:",omitempty"`
+	// RunningReserve puts running jobs into the map as whole nodes. Slurm:
+	// bf_running_job_reserve.
+	RunningReserve bool `json:",omitempty"`
+	// BusyNodes prefers nodes in use. Slurm: bf_busy_nodes.
+	BusyNodes bool `json:",omitempty"`
+	// Licenses makes licences part of the map. Slurm: bf_licenses.
+	Licenses bool `json:",omitempty"`
+	// WindowLinear is the growth of the window of tried ends. Slurm:
+	// bf_window_linear.
+	WindowLinear time.Duration `json:",omitempty"`
+	// MaxSteps bounds the work of one planning pass, in node tests; 0 none.
+	// The pass goes on where it stopped. Stands for Slurm's bf_max_time.
+	MaxSteps int64 `json:",omitempty"`
+	// MaxSlots bounds the slots of the map; 0 none. Slurm: bf_node_space_size.
+	MaxSlots int32 `json:",omitempty"`
+	// HetPrio aggregates a het job's components: "", "min", "avg", "max".
+	HetPrio string `json:",omitempty"`
+	// HetImmediate starts a het job in the pass in which it fits.
+	HetImmediate bool `json:",omitempty"`
+}
+
+// PriorityParameters weigh the factors (spec: priority 1).
+type PriorityParameters struct {
+	// Age, Assoc, FairShare, JobSize, Partition and QOS are weights. Default:
+	// 0. Slurm: PriorityWeight….
+	Age uint32 `json:",omitempty"`
+	// Assoc is the weight of the association's priority.
+	Assoc uint32 `json:",omitempty"`
+	// FairShare is the weight of the fair-share factor.
+	FairShare uint32 `json:",omitempty"`
+	// JobSize is the weight of the job's size.
+	JobSize uint32 `json:",omitempty"`
+	// Partition is the weight of PriorityJobFactor.
+	Partition uint32 `json:",omitempty"`
+	// QOS is the weight of the QOS's priority.
+	QOS uint32 `json:",omitempty"`
+	// TRES are weights by TRES: "cpu=100,gres/gpu=1000". Slurm:
+	// PriorityWeightTRES.
+	TRES string `json:",omitempty"`
+	// MaxAge is the age that counts fully. Default: 7 days.
+	MaxAge time.Duration `json:",omitempty"`
+	// FavorSmall prefers small jobs. Slurm: PriorityFavorSmall.
+	FavorSmall bool `json:",omitempty"`
+	// DecayHalfLife of usage. Default: 7 days; Infinite is no decay. Slurm:
+	// PriorityDecayHalfLife.
+	DecayHalfLife time.Duration `json:",omitempty"`
+	// CalcPeriod is the time between computations. Default: 5 min. Slurm:
+	// PriorityCalcPeriod.
+	CalcPeriod time.Duration `json:",omitempty"`
+	// UsageReset is NONE, NOW, DAILY, WEEKLY, MONTHLY, QUARTERLY or YEARLY.
+	UsageReset string `json:",omitempty"`
+	// Dampening is the classic fair-share dampening factor. Default: 1.
+	Dampening uint32 `json:",omitempty"`
+	// Flags is PriorityFlags as written.
+	Flags string `json:",omitempty"`
+	// Basic hands out falling priorities in order of submission. Slurm:
+	// PriorityType=priority/basic.
+	Basic bool `json:",omitempty"`
+	// UTCOffset is the zone of reset periods and of recurring reservations,
+	// until TimeZone's rules apply.
+	UTCOffset time.Duration `json:",omitempty"`
+}
+
+// SelectParameters say what a job occupies (spec: cores 1).
+type SelectParameters struct {
+	// Unit is CR_CPU, CR_Core or CR_Socket. Default: CR_Core.
+	Unit string `json:",omitempty"`
+	// NoMemory says that memory is not consumed. Slurm: a unit without
+	// _Memory.
+	NoMemory bool `json:",omitempty"`
+	// Flags are the other words of SelectTypeParameters, upper case, in their
+	// order: CR_ONE_TASK_PER_CORE, CR_LLN, CR_PACK_NODES,
+	// CR_CORE_DEFAULT_DIST_BLOCK, ENFORCE_BINDING_GRES,
+	// ONE_TASK_PER_SHARING_GRES, MULTIPLE_SHARING_GRES_PJ, LL_SHARED_GRES.
+	Flags []string `json:",omitempty"`
+	// Defaults are the cluster's memory and CPU defaults.
+	Defaults ResourceDefaults
+	// AllowSpecResources honours CoreSpec. Slurm: AllowSpecResourcesUsage.
+	AllowSpecResources bool `json:",omitempty"`
+	// SpecCoresFirst takes specialised cores from the first index. Slurm:
+	// spec_cores_first.
+	SpecCoresFirst bool `json:",omitempty"`
+	// PackSerialAtEnd is pack_serial_at_end.
+	PackSerialAtEnd bool `json:",omitempty"`
+	// MaxSwitchWait bounds SwitchWait. Default: 300 s. Slurm: max_switch_wait.
+	MaxSwitchWait time.Duration `json:",omitempty"`
+	// Fragmentation names a placement policy for one-node requests; empty is
+	// first fit in node order.
+	Fragmentation string `json:",omitempty"`
+}
+
+// ResourceDefaults are defaults and maxima that cluster and partitions have.
+// Zero is unset.
+type ResourceDefaults struct {
+	// DefMemPerNode, DefMemPerCPU and DefMemPerGPU in MiB.
+	DefMemPerNode int64 `json:",omitempty"`
+	// DefMemPerCPU in MiB.
+	DefMemPerCPU int64 `json:",omitempty"`
+	// DefMemPerGPU in MiB.
+	DefMemPerGPU int64 `json:",omitempty"`
+	// DefCPUPerGPU is the number of CPUs for each GPU.
+	DefCPUPerGPU int32 `json:",omitempty"`
+	// MaxMemPerNode and MaxMemPerCPU in MiB.
+	MaxMemPerNode int64 `json:",omitempty"`
+	// MaxMemPerCPU in MiB.
+	MaxMemPerCPU int64 `json:",omitempty"`
+}
+
+// PreemptParameters say who may take whose place (spec: preempt 1).
+type PreemptParameters struct {
+	// Type is "", "partition_prio" or "qos". Slurm: PreemptType.
+	Type string `json:",omitempty"`
+	// Mode is PreemptMode as written: "REQUEUE", "SUSPEND,GANG", ….
+	Mode string `json:",omitempty"`
+	// ExemptTime protects young jobs; 0 does not. Slurm: PreemptExemptTime.
+	ExemptTime time.Duration `json:",omitempty"`
+	// Parameters is PreemptParameters as written.
+	Parameters string `json:",omitempty"`
+	// TimeSlice of gang scheduling. Default: 30 s. Slurm: SchedulerTimeSlice.
+	TimeSlice time.Duration `json:",omitempty"`
+}
+
+// LimitParameters say what is enforced. Slurm: AccountingStorageEnforce.
+type LimitParameters struct {
+	// Enforce is the list as written: "associations,limits,qos,safe,…".
+	Enforce string `json:",omitempty"`
+}

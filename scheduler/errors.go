@@ -1,0 +1,37 @@
+package scheduler
+
+import "errors"
+
+// What a caller of Apply branches on. Apply wraps them with the object and the
+// field they are about.
+var (
+	// ErrTime: the event is older than the last call.
+	ErrTime = errors.New("time runs backwards")
+	// ErrUnknownJob: no such job, or it has been forgotten.
+	ErrUnknownJob = errors.New("no such job")
+	// ErrDuplicateJob: the id is in use.
+	ErrDuplicateJob = errors.New("job id in use")
+	// ErrJobState: the job is in a state that the event contradicts.
+	ErrJobState = errors.New("job state contradicts the event")
+	// ErrUnknownNode: the hostlist names a node that does not exist.
+	ErrUnknownNode = errors.New("invalid node name specified")
+	// ErrUnknownPartition: no such partition.
+	ErrUnknownPartition = errors.New("invalid partition name specified")
+	// ErrUnknownQOS: no such QOS, or the user may not use it.
+	ErrUnknownQOS = errors.New("invalid qos specification")
+	// ErrUnknownAccount: no such account, or the user has no association in it.
+	ErrUnknownAccount = errors.New("invalid account or account/partition combination specified")
+	// ErrNeverRuns: the request can be met by no set of nodes of the partition
+	// even if all were free.
+	ErrNeverRuns = errors.New("requested node configuration is not available")
+	// ErrSpec: a field of the event is missing or out of range.
+	ErrSpec = errors.New("invalid specification")
+	// ErrAllocation: an adopted job's allocation overlaps what is given or
+	// exceeds what the node has.
+	ErrAllocation = errors.New("allocation is not free")
+	// ErrUnsupported: the event is in the catalogue, but this version does not
+	// act on it yet.
+	ErrUnsupported = errors.New("not supported by this version")
+	// ErrSnapshot: the bytes are no snapshot of this version.
+	ErrSnapshot = errors.New("not a snapshot of this version")
+)
