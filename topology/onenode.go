@@ -1,0 +1,118 @@
+package topology
+
+import "math/bits"
+
+// oneNode is the path of a request for a single node: the first node by (weight
+// without its low byte, index) that satisfies the job alone, in the strict pass,
+// then in the relaxed one (spec 2.4).
+func (s *Scratch) oneNode() bool {
+	s.res.Fits++
+	r := s.req
+	s.restart(1)
+	for pass := range 2 {
+		s.column(pass == 1)
+		if pass == 1 && r.Take == nil && r.RelaxedCPUs == nil && r.RelaxedGPUs == nil {
+			break // the strict pass has said it
+		}
+		if s.scanOne() {
+			return true
+		}
+	}
+	s.whyNotOne()
+	return false
+}
+
+// scanOne takes the best single node of the pass, if there is one.
+func (s *Scratch) scanOne() bool {
+	r := s.req
+	if r.Weights == nil {
+		for id := s.nextOne(0); id != NoNode; id = s.nextOne(id + 1) {
+			if s.takeOne(id) {
+				return true
+			}
+		}
+		return false
+	}
+	// Class by class: the lightest above the last, its nodes in index order.
+	for last, any := int64(0), false; ; any = true {
+		class, found := int64(0), false
+		for id := s.nextOne(0); id != NoNode; id = s.nextOne(id + 1) {
+			w := r.Weights[id] >> 8
+			if any && w <= last || found && w >= class {
+				continue
+			}
+			class, found = w, true
+		}
+		if !found {
+			return false
+		}
+		for id := s.nextOne(0); id != NoNode; id = s.nextOne(id + 1) {
+			if r.Weights[id]>>8 == class && s.takeOne(id) {
+				return true
+			}
+		}
+		last = class
+	}
+}
+
+// nextOne returns the lowest node from id on that the columns find large enough.
+func (s *Scratch) nextOne(id NodeID) NodeID {
+	r := s.req
+	need := int32(min(max(s.minCPUs, 1), 1<<31-1))
+	for i := int(id >> 6); i < len(s.base); i++ {
+		x := s.base[i]
+		if s.required {
+			x &= s.need[i]
+		}
+		if i == int(id>>6) {
+			x = x >> (uint(id) & 63) << (uint(id) & 63)
+		}
+		for ; x != 0; x &= x - 1 {
+			id := NodeID(i<<6 + bits.TrailingZeros64(x))
+			s.res.Steps++
+			if u := s.cpus[id]; u < need || r.WholeNode && r.MaxCPUs > 0 && int64(u) > r.MaxCPUs {
+				continue
+			}
+			if r.GPUs > 0 && (s.gpus == nil || int64(s.gpus[id]) < r.GPUs) {
+				continue
+			}
+			return id
+		}
+	}
+	return NoNode
+}
+
+// takeOne takes id and reports whether it satisfies the job alone.
+func (s *Scratch) takeOne(id NodeID) bool {
+	if s.take(id) && s.done() {
+		return true
+	}
+	s.restart(1)
+	return false
+}
+
+// whyNotOne records what the largest eligible node lacks.
+func (s *Scratch) whyNotOne() {
+	r := s.req
+	why := Refusal{Rule: RuleShort, Unit: NoUnit, Lack: LackCPUs, Need: max(s.minCPUs, 1)}
+	nodes, gpus := 0, int64(0)
+	for i, x := range s.base {
+		for ; x != 0; x &= x - 1 {
+			id := i<<6 + bits.TrailingZeros64(x)
+			nodes++
+			why.Have = max(why.Have, int64(s.cpus[id]))
+			if s.gpus != nil {
+				gpus = max(gpus, int64(s.gpus[id]))
+			}
+		}
+	}
+	switch {
+	case nodes == 0:
+		why = Refusal{Rule: RuleCount, Unit: NoUnit, Lack: LackNodes, Need: 1}
+	case r.GPUs > gpus:
+		why.Lack, why.Need, why.Have = LackGPUs, r.GPUs, gpus
+	case why.Have >= why.Need: // each has enough of something, none can be arranged
+		why.Lack, why.Need, why.Have = LackNodes, 1, 0
+	}
+	s.refuse(why)
+}
