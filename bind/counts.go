@@ -28,3 +28,5 @@ func AppendList(dst []byte, list []int32) []byte {
 	}
 	return dst
 }
+
+func appendInt32(dst []byte, n int32) []byte { return strconv.AppendInt(dst, int64(n), 10) }

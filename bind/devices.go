@@ -357,13 +357,19 @@ func (d *Devices) AppendGlobal(dst []int32, pos []int32) []int32 {
 // Source: specification bind.md 3, index base.
 func (d *Devices) AppendVisible(dst []int32, pos []int32) []int32 {
 	for i, p := range pos {
-		switch {
-		case !d.Constrained:
-			p = d.Index[p]
-		case !d.TaskSharing:
-			p = int32(i)
-		}
-		dst = append(dst, p)
+		dst = append(dst, d.visible(i, p, true))
 	}
 	return dst
+}
+
+// visible returns the number of the i-th device that a process sees, which is
+// at position p; task says that the fence is the task's, not the step's.
+func (d *Devices) visible(i int, p int32, task bool) int32 {
+	switch {
+	case !d.Constrained:
+		return d.Index[p]
+	case task && !d.TaskSharing:
+		return int32(i)
+	}
+	return p
 }

@@ -97,10 +97,11 @@ func (p *bindParser) binding() (b Binding) {
 		if len(word) == len("per_task") {
 			b.Mode, least = ModePerTask, 1
 		}
-		b.N = int32(p.number(arg, argAt, least, 1<<31-1))
 		if !hasArg {
 			p.fail(argAt-1, ErrSyntax)
+			return b
 		}
+		b.N = int32(p.number(arg, argAt, least, 1<<31-1))
 		return b
 	case "map", "map_gpu", "mask", "mask_gpu":
 		if !hasArg {
@@ -240,16 +241,20 @@ func (b *Binding) Append(dst []byte) []byte {
 		return strconv.AppendInt(append(dst, "per_task:"...), int64(b.N), 10)
 	case ModeMap:
 		dst = append(dst, "map:"...)
-		for i, r := range b.Map {
-			dst = strconv.AppendInt(comma(dst, i), int64(r.ID), 10)
-			dst = appendTimes(dst, r.Times)
-		}
 	case ModeMask:
 		dst = append(dst, "mask:"...)
-		for i, r := range b.Masks {
-			dst = appendHex(append(comma(dst, i), "0x"...), r.Bits)
-			dst = appendTimes(dst, r.Times)
-		}
+	}
+	return b.appendLists(dst)
+}
+
+func (b *Binding) appendLists(dst []byte) []byte {
+	for i, r := range b.Map {
+		dst = strconv.AppendInt(comma(dst, i), int64(r.ID), 10)
+		dst = appendTimes(dst, r.Times)
+	}
+	for i, r := range b.Masks {
+		dst = appendHex(append(comma(dst, i), "0x"...), r.Bits)
+		dst = appendTimes(dst, r.Times)
 	}
 	return dst
 }
