@@ -1,0 +1,7 @@
+module github.com/berth-sched/berth/examples
+
+go 1.26.0
+
+require github.com/berth-sched/berth v0.0.0
+
+replace github.com/berth-sched/berth => ../
