@@ -2,6 +2,9 @@ module github.com/berth-sched/berth/examples
 
 go 1.26.0
 
-require github.com/berth-sched/berth v0.0.0
+require (
+	github.com/berth-sched/berth v0.0.0
+	pgregory.net/rapid v1.3.0
+)
 
 replace github.com/berth-sched/berth => ../

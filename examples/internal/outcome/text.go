@@ -37,6 +37,9 @@ func AppendText(dst []byte, f *Figures) []byte {
 	return b.b
 }
 
+// ReasonsTitle is the title of the table of reasons.
+const ReasonsTitle = "What jobs waited for"
+
 // A Table is a heading and rows of cells; the first column is text, the others
 // are numbers.
 type Table struct {
@@ -61,7 +64,7 @@ func (f *Figures) Tables() []Table {
 	if len(f.Reasons) == 0 {
 		return list
 	}
-	t := Table{Title: "What jobs waited for", Head: []string{"waited for", "jobs", "job hours", "share"}}
+	t := Table{Title: ReasonsTitle, Head: []string{"waited for", "jobs", "job hours", "share"}}
 	var sum float64
 	for _, r := range f.Reasons {
 		sum += r.Seconds

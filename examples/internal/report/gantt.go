@@ -1,0 +1,325 @@
+package report
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/berth-sched/berth/examples/internal/outcome"
+)
+
+// The picture's width in units; a unit is less than half a pixel on a screen
+// of 1,280.
+const ganttWidth = 3000
+
+// mostRects bounds the page's size: a rectangle takes some 20 bytes, twice
+// where the script can name it.
+const (
+	mostRects = 60_000
+	mostNamed = 25_000
+)
+
+// lanes says where each node lies in the picture: from top[n] to top[n+1] in
+// lanes of one GPU or of one CPU.
+type lanes struct {
+	byGPU bool
+	top   []int64
+	scale int64 // units a lane
+}
+
+func (p *page) lanes() lanes {
+	withGPU := 0
+	for i := range p.run.Jobs {
+		if p.run.Jobs[i].GPUMilli() > 0 {
+			withGPU++
+		}
+	}
+	l := lanes{byGPU: 2*withGPU > len(p.run.Jobs), top: []int64{0}}
+	for _, n := range p.run.Nodes {
+		wide := max((n.MilliCPU+999)/1000, 1)
+		if l.byGPU {
+			wide = max(n.GPUs, 1)
+		}
+		l.top = append(l.top, l.top[len(l.top)-1]+wide)
+	}
+	l.scale = max(2000/l.height(), 1)
+	return l
+}
+
+func (l *lanes) height() int64 { return l.top[len(l.top)-1] }
+
+// A rect is one job in neighbouring lanes for one stay, in units.
+type rect struct {
+	x0, x1, y0, y1 int64
+	job            int32
+}
+
+// A stayRef names a stay of a job.
+type stayRef struct{ job, stay int32 }
+
+// rects lays all stays out. hidden counts jobs that hold no lane.
+func (p *page) rects(l *lanes) (list []rect, hidden int) {
+	var order []stayRef
+	for j := range p.run.Jobs {
+		for s := range p.run.Jobs[j].Stays {
+			order = append(order, stayRef{int32(j), int32(s)})
+		}
+	}
+	slices.SortFunc(order, func(a, b stayRef) int {
+		return cmp.Or(cmp.Compare(p.stay(a).Start, p.stay(b).Start), cmp.Compare(a.job, b.job), cmp.Compare(a.stay, b.stay))
+	})
+	packers := make([]packer, l.height())
+	var one []rect
+	for _, ref := range order {
+		s := p.stay(ref)
+		one = one[:0]
+		for i := range s.Places {
+			one = p.place(one, l, packers, &s.Places[i], s)
+		}
+		if len(one) == 0 {
+			hidden++
+			continue
+		}
+		for i := range one {
+			one[i].job = ref.job
+		}
+		list = append(list, merge(one)...)
+	}
+	return list, hidden
+}
+
+func (p *page) stay(r stayRef) *outcome.Stay { return &p.run.Jobs[r.job].Stays[r.stay] }
+
+func (p *page) x(t int64) int64 {
+	return int64(math.Round(float64(t-p.t0) / float64(p.t1-p.t0) * ganttWidth))
+}
+
+// place appends the rectangles of one stay on one node.
+func (p *page) place(dst []rect, l *lanes, packers []packer, at *outcome.Place, s *outcome.Stay) []rect {
+	x0 := min(p.x(s.Start), ganttWidth-1)
+	x1 := max(p.x(s.End), x0+1)
+	top := l.top[at.Node]
+	put := func(lane, capacity, need, base int64) {
+		pk := &packers[lane]
+		pk.capacity = capacity
+		for _, h := range pk.take(nil, s.Start, s.End, need) {
+			y0 := (base*1000 + h.lo) * l.scale / 1000
+			y1 := ((base*1000+h.hi)*l.scale + 999) / 1000
+			dst = append(dst, rect{x0: x0, x1: x1, y0: y0, y1: max(y1, y0+1)})
+		}
+	}
+	if !l.byGPU {
+		put(top, max(p.run.Nodes[at.Node].MilliCPU, 1), at.MilliCPU, top)
+		return dst
+	}
+	for _, d := range at.Devices {
+		if d.Index >= 0 {
+			put(top+int64(d.Index), 1000, d.Milli, top+int64(d.Index))
+		} else {
+			put(top, p.run.Nodes[at.Node].GPUs*1000, d.Milli, top)
+		}
+	}
+	return dst
+}
+
+// merge joins rectangles of one stay that touch.
+func merge(one []rect) []rect {
+	slices.SortFunc(one, func(a, b rect) int { return cmp.Or(cmp.Compare(a.y0, b.y0), cmp.Compare(a.y1, b.y1)) })
+	out := one[:1]
+	for _, r := range one[1:] {
+		if last := &out[len(out)-1]; r.y0 <= last.y1 {
+			last.y1 = max(last.y1, r.y1)
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// colours gives every job a colour and returns the legend: accounts, users or
+// sizes, whichever tells two to many jobs apart.
+func (p *page) colours() (legend, []uint8) {
+	const most = 8
+	for _, by := range []struct {
+		groups []outcome.Group
+		name   func(*outcome.Job) string
+	}{
+		{p.fig.Accounts, func(j *outcome.Job) string { return j.Account }},
+		{p.fig.Users, func(j *outcome.Job) string { return j.User }},
+		{p.fig.Sizes, outcome.SizeClass(p.run)},
+	} {
+		if len(by.groups) < 2 {
+			continue
+		}
+		index := make(map[string]uint8)
+		var l legend
+		for i, g := range by.groups {
+			if i == most {
+				l = append(l, strconv.Itoa(len(by.groups)-most)+" others")
+				break
+			}
+			index[g.Name] = uint8(i)
+			l = append(l, cmp.Or(g.Name, "(none)"))
+		}
+		colour := make([]uint8, len(p.run.Jobs))
+		for i := range p.run.Jobs {
+			c, ok := index[by.name(&p.run.Jobs[i])]
+			if !ok {
+				c = most
+			}
+			colour[i] = c
+		}
+		return l, colour
+	}
+	return legend{"jobs"}, make([]uint8, len(p.run.Jobs))
+}
+
+func (p *page) gantt() {
+	l := p.lanes()
+	list, hidden := p.rects(&l)
+	keyed, colour := p.colours()
+	short := 0
+	if len(list) > mostRects {
+		slices.SortStableFunc(list, func(a, b rect) int { return cmp.Compare(b.x1-b.x0, a.x1-a.x0) })
+		short = len(list) - mostRects
+		list = list[:mostRects]
+	}
+	what := "a lane is a CPU"
+	if l.byGPU {
+		what = "a lane is a GPU"
+	}
+	p.print("<h2>Who ran where</h2><p>Nodes from top to bottom, time from left to right; ", what, ".")
+	if hidden > 0 {
+		p.printf(" %d runs without GPUs are not drawn.", hidden)
+	}
+	if short > 0 {
+		p.printf(" %d pieces too short to be seen are left out.", short)
+	}
+	p.print("</p>\n")
+	p.key(keyed)
+
+	pixels := int(min(max(l.height()*14, 120), 880))
+	if l.height() > 62 {
+		pixels = int(min(max(l.height()*3, 640), 880))
+	}
+	h := int(l.height() * l.scale)
+	xs := p.timeAxis()
+	p.plotStart("5.2rem", pixels, p.nodeLabels(&l, pixels), ganttWidth, h)
+	p.gridX(xs, ganttWidth, h)
+	p.paths(list, colour)
+	p.splits(&l)
+	p.plotEnd(xs)
+	if len(list) <= mostNamed {
+		p.named(&l, list)
+	}
+}
+
+// paths draws all rectangles of a colour as one path.
+func (p *page) paths(list []rect, colour []uint8) {
+	for c := range uint8(9) {
+		open := false
+		for _, r := range list {
+			if colour[r.job] != c {
+				continue
+			}
+			if !open {
+				p.printf(`<path class="f%d" d="`, c)
+				open = true
+			}
+			p.b = append(p.b, 'M')
+			p.b = strconv.AppendInt(p.b, r.x0, 10)
+			p.b = append(p.b, ' ')
+			p.b = strconv.AppendInt(p.b, r.y0, 10)
+			p.b = append(p.b, 'h')
+			p.b = strconv.AppendInt(p.b, r.x1-r.x0, 10)
+			p.b = append(p.b, 'v')
+			p.b = strconv.AppendInt(p.b, r.y1-r.y0, 10)
+			p.b = append(p.b, 'h')
+			p.b = strconv.AppendInt(p.b, r.x0-r.x1, 10)
+			p.b = append(p.b, 'z')
+		}
+		if open {
+			p.print(`"/>`)
+		}
+	}
+}
+
+// splits draws a line where the kind of node changes, and between nodes where
+// there is room.
+func (p *page) splits(l *lanes) {
+	if len(p.run.Nodes) <= 48 {
+		p.print(`<path class="grid" d="`)
+		for i := 1; i < len(p.run.Nodes); i++ {
+			p.printf("M0 %dh%d", l.top[i]*l.scale, ganttWidth)
+		}
+		p.print(`"/>`)
+	}
+	kind := func(n *outcome.Node) [3]string {
+		return [3]string{n.Type, strconv.FormatInt(n.GPUs, 10), strconv.FormatInt(n.MilliCPU, 10)}
+	}
+	var lines []string
+	for i := 1; i < len(p.run.Nodes); i++ {
+		if kind(&p.run.Nodes[i]) != kind(&p.run.Nodes[i-1]) {
+			lines = append(lines, "M0 "+strconv.FormatInt(l.top[i]*l.scale, 10)+"h"+strconv.Itoa(ganttWidth))
+		}
+	}
+	if len(lines) > 0 && len(lines) <= 12 {
+		p.print(`<path class="split" d="`, strings.Join(lines, ""), `"/>`)
+	}
+}
+
+// nodeLabels names as many nodes as have room.
+func (p *page) nodeLabels(l *lanes, pixels int) []label {
+	var dst []label
+	last := -1.0
+	strip := commonPrefix(p.run.Nodes)
+	for i, n := range p.run.Nodes {
+		at := float64(l.top[i]+l.top[i+1]) / 2 / float64(l.height())
+		if last >= 0 && (at-last)*float64(pixels) < 13 {
+			continue
+		}
+		last = at
+		dst = append(dst, label{at, shortName(n.Name, strip)})
+	}
+	return dst
+}
+
+// commonPrefix is the length of what all names of nodes begin with, digits at
+// its end left out; 0 if that saves little.
+func commonPrefix(nodes []outcome.Node) int {
+	if len(nodes) == 0 {
+		return 0
+	}
+	n := len(nodes[0].Name)
+	for _, node := range nodes {
+		n = min(n, len(node.Name))
+		for i := range n {
+			if node.Name[i] != nodes[0].Name[i] {
+				n = i
+				break
+			}
+		}
+	}
+	for n > 0 && nodes[0].Name[n-1] >= '0' && nodes[0].Name[n-1] <= '9' {
+		n--
+	}
+	if n < 5 {
+		return 0
+	}
+	return n
+}
+
+// shortName fits a name into the labels' column.
+func shortName(name string, strip int) string {
+	const most = 11
+	name = name[strip:]
+	if strip > 0 {
+		name = "\u2026" + name
+	}
+	if r := []rune(name); len(r) > most {
+		name = "\u2026" + string(r[len(r)-most+1:])
+	}
+	return name
+}
