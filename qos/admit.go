@@ -16,8 +16,7 @@ func (l *Ledger) CheckEligible(j *Job) Verdict {
 	if l.enforce&EnforceLimits == 0 {
 		return Verdict{}
 	}
-	var p probe
-	p.begin(l, j, BeforeNodes)
+	p := probeFor(l, j, BeforeNodes)
 	p.eligible()
 	return p.first
 }
@@ -31,8 +30,7 @@ func (l *Ledger) Admit(j *Job) Verdict {
 	if l.enforce&EnforceLimits == 0 {
 		return Verdict{}
 	}
-	var p probe
-	p.begin(l, j, AfterNodes)
+	p := probeFor(l, j, AfterNodes)
 	p.admit()
 	return p.first
 }
@@ -43,8 +41,8 @@ func (l *Ledger) AppendVerdicts(dst []Verdict, j *Job, phase Phase) []Verdict {
 	if l.enforce&EnforceLimits == 0 {
 		return dst
 	}
-	p := probe{all: true, list: dst}
-	p.begin(l, j, phase)
+	p := probeFor(l, j, phase)
+	p.list = &dst
 	switch phase {
 	case AtSubmit:
 		p.submit()
@@ -53,46 +51,37 @@ func (l *Ledger) AppendVerdicts(dst []Verdict, j *Job, phase Phase) []Verdict {
 	case AfterNodes:
 		p.admit()
 	}
-	return p.list
+	return dst
 }
 
 func (p *probe) eligible() bool {
+	var o owner
 	for i := range p.id {
-		if p.id[i] == 0 {
+		if p.id[i] == 0 || p.l.qos[p.id[i]].eff.set == 0 {
 			continue
 		}
-		o := p.ownerQOS(i)
-		if p.threshold(&o) || p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o) {
+		p.toQOS(&o, i)
+		if p.threshold(&o) || p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o) ||
+			o.set.has(MaxJobsPerAccount) && p.toPair(&o, true) && p.running(&o, MaxJobsPerAccount, MaxJobsPerAccount, NoLimit) ||
+			o.set.has(MaxJobsPerUser) && p.toPair(&o, false) && p.running(&o, MaxJobsPerUser, MaxJobsPerUser, NoLimit) {
 			return true
 		}
-		if u, ok := p.of(o, true); ok && p.running(&u, MaxJobsPerAccount, MaxJobsPerAccount, NoLimit) {
-			return true
-		}
-		if u, ok := p.of(o, false); ok && p.running(&u, MaxJobsPerUser, MaxJobsPerUser, NoLimit) {
-			return true
-		}
+		p.toQOS(&o, i)
 		if p.maxWall(&o) {
 			return true
 		}
 	}
+	o = p.association()
 	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
-		o := p.ownerAssoc(id)
-		if o.set != unset && (p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o)) {
+		if p.toGroup(&o, id) && o.set.set != 0 && (p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o)) {
 			return true
 		}
-		if o, ok := p.leaf(o, id); ok &&
+		if p.toLeaf(&o, id) && o.set.set != 0 &&
 			(p.running(&o, MaxJobs, MaxJobsPerUser, MaxJobsPerAccount) || p.maxWall(&o)) {
 			return true
 		}
 	}
 	return false
-}
-
-// leaf returns the job's own association with the limits handed down to it; ok
-// is false if id is another one or nothing is handed down.
-func (p *probe) leaf(o owner, id AssocID) (owner, bool) {
-	o.set = p.l.assocs[id].eff
-	return o, id == p.j.Assoc && o.set != nil
 }
 
 // running checks a limit on running jobs.
@@ -142,44 +131,47 @@ func (p *probe) maxWall(o *owner) bool {
 }
 
 func (p *probe) admit() bool {
+	var o owner
 	for i := range p.id {
-		if p.q[i].famSet == 0 {
+		fs := p.l.qos[p.id[i]].eff.famSet
+		if fs == 0 {
 			continue
 		}
-		o := p.ownerQOS(i)
-		if p.tres(&o, GrpTRESMins, slotHistory) || p.tres(&o, GrpTRES, slotUse) || p.tres(&o, GrpTRESRunMins, slotRun) ||
-			p.tres(&o, MaxTRESMinsPerJob, slotJobMinutes) || p.tres(&o, MaxTRESPerJob, slotJob) ||
-			p.tres(&o, MaxTRESPerNode, slotNode) || p.tres(&o, MinTRESPerJob, slotLeast) {
+		p.toQOS(&o, i)
+		if fs&^perUserOrAccount != 0 && (p.tres(&o, GrpTRESMins, byHistory) || p.tres(&o, GrpTRES, byUse) ||
+			p.tres(&o, GrpTRESRunMins, byRun) || p.tres(&o, MaxTRESMinsPerJob, byJobMinutes) ||
+			p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode) || p.tres(&o, MinTRESPerJob, byLeast)) {
 			return true
 		}
-		if o.set.famSet&perUserOrAccount == 0 {
-			continue
-		}
-		acct, hasAcct := p.of(o, true)
-		user, hasUser := p.of(o, false)
-		if hasAcct && p.tres(&acct, MaxTRESPerAccount, slotUse) || hasUser && p.tres(&user, MaxTRESPerUser, slotUse) ||
-			hasAcct && p.tres(&acct, MaxTRESRunMinsPerAccount, slotRun) || hasUser && p.tres(&user, MaxTRESRunMinsPerUser, slotRun) {
+		if fs&perUserOrAccount != 0 && (p.pair(&o, MaxTRESPerAccount, true, byUse) || p.pair(&o, MaxTRESPerUser, false, byUse) ||
+			p.pair(&o, MaxTRESRunMinsPerAccount, true, byRun) || p.pair(&o, MaxTRESRunMinsPerUser, false, byRun)) {
 			return true
 		}
 	}
+	o = p.association()
 	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
-		if a := &p.l.assocs[id]; a.own == nil && id != p.j.Assoc {
-			continue
-		}
-		o := p.ownerAssoc(id)
-		if p.tres(&o, GrpTRESMins, slotHistory) || p.tres(&o, GrpTRES, slotUse) || p.tres(&o, GrpTRESRunMins, slotRun) {
+		if p.toGroup(&o, id) && o.set.famSet&groupFamilies != 0 && (p.tres(&o, GrpTRESMins, byHistory) ||
+			p.tres(&o, GrpTRES, byUse) || p.tres(&o, GrpTRESRunMins, byRun)) {
 			return true
 		}
-		if o, ok := p.leaf(o, id); ok && (p.tres(&o, MaxTRESMinsPerJob, slotJobMinutes) ||
-			p.tres(&o, MaxTRESPerJob, slotJob) || p.tres(&o, MaxTRESPerNode, slotNode)) {
+		if p.toLeaf(&o, id) && o.set.famSet != 0 && (p.tres(&o, MaxTRESMinsPerJob, byJobMinutes) ||
+			p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode)) {
 			return true
 		}
 	}
 	return false
 }
 
-const perUserOrAccount = 1<<(MaxTRESPerUser-1) | 1<<(MaxTRESPerAccount-1) |
-	1<<(MaxTRESRunMinsPerUser-1) | 1<<(MaxTRESRunMinsPerAccount-1)
+// pair checks a limit of a QOS on one user or one account.
+func (p *probe) pair(o *owner, m Limit, account bool, h how) bool {
+	return o.set.famSet>>m.family()&1 != 0 && p.toPair(o, account) && p.slots(o, m, h)
+}
+
+const (
+	groupFamilies    = 1<<(GrpTRES-1) | 1<<(GrpTRESMins-1) | 1<<(GrpTRESRunMins-1)
+	perUserOrAccount = 1<<(MaxTRESPerUser-1) | 1<<(MaxTRESPerAccount-1) |
+		1<<(MaxTRESRunMinsPerUser-1) | 1<<(MaxTRESRunMinsPerAccount-1)
+)
 
 // NodeCap returns the largest number of nodes that limits leave to a job,
 // gres.Unlimited if none speaks of nodes, and a Verdict against the job if it
@@ -193,31 +185,34 @@ func (l *Ledger) NodeCap(j *Job, eligible []uint64) (int64, Verdict) {
 	if l.enforce&EnforceLimits == 0 {
 		return gres.Unlimited, Verdict{}
 	}
-	c := nodeCap{most: gres.Unlimited, eligible: eligible}
-	c.p.begin(l, j, BeforeNodes)
+	c := nodeCap{p: probeFor(l, j, BeforeNodes), most: gres.Unlimited, eligible: eligible}
 	if c.p.adminSet(gres.Node) {
 		return gres.Unlimited, Verdict{}
 	}
+	var o owner
 	for i, id := range c.p.id {
 		if id == 0 {
 			continue
 		}
-		o := c.p.ownerQOS(i)
+		c.p.toQOS(&o, i)
 		c.lower(&o, MaxTRESPerJob, false)
-		if u, ok := c.p.of(o, false); ok {
-			c.lower(&u, MaxTRESPerUser, true)
+		if c.p.toPair(&o, false) {
+			c.lower(&o, MaxTRESPerUser, true)
 		}
-		if u, ok := c.p.of(o, true); ok {
-			c.lower(&u, MaxTRESPerAccount, true)
+		if c.p.toPair(&o, true) {
+			c.lower(&o, MaxTRESPerAccount, true)
 		}
+		c.p.toQOS(&o, i)
 		c.lower(&o, GrpTRES, true)
 	}
+	o = c.p.association()
 	for id := j.Assoc; id != 0; id = l.assocs[id].parent {
-		o := c.p.ownerAssoc(id)
-		if o, ok := c.p.leaf(o, id); ok {
+		if c.p.toLeaf(&o, id) {
 			c.lower(&o, MaxTRESPerJob, false)
 		}
-		c.lower(&o, GrpTRES, true)
+		if c.p.toGroup(&o, id) {
+			c.lower(&o, GrpTRES, true)
+		}
 	}
 	return c.most, c.p.first
 }
@@ -320,41 +315,29 @@ func (l *Ledger) Overrun(id ChargeID, elapsed time.Duration) Verdict {
 		return Verdict{}
 	}
 	j := Job{Assoc: c.assoc, QOS: c.qos[0], PartQOS: c.qos[1], TRES: l.books.held(id), Limit: elapsed}
-	var p probe
-	p.begin(l, &j, WhileRuns)
+	p := probeFor(l, &j, WhileRuns)
 	p.overrun(int64(elapsed / time.Minute))
 	return p.first
 }
 
 func (p *probe) overrun(minutes int64) bool {
 	p.sec = minutes * 60
+	var o owner
 	for i, id := range p.id {
 		if id == 0 {
 			continue
 		}
-		o := p.ownerQOS(i)
-		if p.tres(&o, GrpTRESMins, slotHistory) || p.groupWall(&o) || p.tres(&o, MaxTRESMinsPerJob, slotElapsed) {
+		p.toQOS(&o, i)
+		if p.tres(&o, GrpTRESMins, byHistory) || p.groupWall(&o) || p.tres(&o, MaxTRESMinsPerJob, byElapsed) {
 			return true
 		}
 	}
+	o = p.association()
 	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
-		o := p.ownerAssoc(id)
-		if p.tres(&o, GrpTRESMins, slotHistory) || p.groupWall(&o) {
-			return true
-		}
-		if o, ok := p.leaf(o, id); ok && p.tres(&o, MaxTRESMinsPerJob, slotElapsed) {
+		if p.toGroup(&o, id) && (p.tres(&o, GrpTRESMins, byHistory) || p.groupWall(&o)) ||
+			p.toLeaf(&o, id) && p.tres(&o, MaxTRESMinsPerJob, byElapsed) {
 			return true
 		}
 	}
 	return false
-}
-
-// slotElapsed checks what a running job used: elapsed minutes · amount + 1 > limit.
-func slotElapsed(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
-	used := gres.SatMul(p.j.TRES[k], p.sec/60)
-	if p.j.TRES[k] == 0 || used < limit {
-		return false
-	}
-	return p.fail(Verdict{Limit: m, Kind: k, Object: o.obj, Max: limit, Used: used, Asked: 1,
-		Short: used + 1 - limit}, o.side, p.l.classes[k])
 }

@@ -12,26 +12,26 @@ type probe struct {
 	l     *Ledger
 	j     *Job
 	phase Phase
-	q     [2]*limits // those of the QOS in the order of precedence; never nil
-	id    [2]QOSID
-	sec   int64   // the job's time limit
-	scale float64 // UsageFactor in products with time
-	lf    float64 // LimitFactor; 0: none
-	all   bool
-	list  []Verdict
+	id    [2]QOSID   // the QOS in the order of precedence; limits of row 0 are none
+	sec   int64      // the job's time limit
+	scale float64    // UsageFactor in products with time
+	lf    float64    // LimitFactor; 0: none
+	list  *[]Verdict // not nil: collect all
 	first Verdict
+
+	// At submission alone.
+	strict  bool  // what no allocation could satisfy is refused
+	given   bool  // the job came with a time limit
+	minutes int64 // the default time limit so far
 }
 
-// unset is the limits of a QOS that is not there.
-var unset = &limits{}
-
-// begin sets p up for a job.
-func (p *probe) begin(l *Ledger, j *Job, phase Phase) {
+// probeFor returns a probe of a job. It is returned by value so that the job
+// need not live on the heap.
+func probeFor(l *Ledger, j *Job, phase Phase) probe {
 	if len(j.TRES) != l.kinds {
 		panic("qos: vectors of different length")
 	}
-	p.l, p.j, p.phase, p.scale = l, j, phase, 1
-	p.id = [2]QOSID{j.PartQOS, j.QOS}
+	p := probe{l: l, j: j, phase: phase, scale: 1, id: [2]QOSID{j.PartQOS, j.QOS}, sec: maxSeconds}
 	if j.QOS != 0 {
 		a := &l.quality(j.QOS).attr
 		if a.Flags&OverPartQOS != 0 {
@@ -44,21 +44,15 @@ func (p *probe) begin(l *Ledger, j *Job, phase Phase) {
 	if p.id[0] == p.id[1] {
 		p.id[1] = 0
 	}
-	for i, id := range p.id {
-		p.q[i] = unset
-		if id == 0 {
-			continue
-		}
-		q := l.quality(id)
-		p.q[i] = &q.eff
-		if p.lf == 0 {
-			p.lf = q.attr.LimitFactor
+	for _, id := range p.id {
+		if id != 0 && p.lf == 0 {
+			p.lf = l.quality(id).attr.LimitFactor
 		}
 	}
-	p.sec = maxSeconds
 	if j.Limit > 0 {
 		p.sec = secondsOf(j.Limit)
 	}
+	return p
 }
 
 // fail notes a limit in the way; it returns true if that is enough.
@@ -67,8 +61,8 @@ func (p *probe) fail(v Verdict, s side, c class) bool {
 	if p.first.OK() {
 		p.first = v
 	}
-	if p.all {
-		p.list = append(p.list, v)
+	if p.list != nil {
+		*p.list = append(*p.list, v)
 		return false
 	}
 	return true
@@ -80,9 +74,8 @@ type owner struct {
 	obj  Object
 	row  int32
 	side side
-	// mask are the limits that beat this owner's, slot by slot.
-	mask [2]*limits
-	lf   float64 // multiplies the limits; 0: nothing
+	mask [2]*limits // limits that beat this owner's, slot by slot; nil: none
+	lf   float64    // multiplies the limits; 0: nothing
 }
 
 // word returns the slots w·64 … of family f that are set and in force.
@@ -96,21 +89,25 @@ func (o *owner) word(fam *family, f, w int) uint64 {
 	return m
 }
 
-// ownerQOS returns the i-th QOS as an owner; the second is masked by the first.
-func (p *probe) ownerQOS(i int) owner {
-	o := owner{set: p.q[i], obj: Object{Scope: ScopeQOS, ID: int32(p.id[i])}, side: sideQOS}
+// The limits are reached through p.l and not kept in p: the compiler would
+// else take the job for leaking with them.
+
+// toQOS makes o the i-th QOS as a whole; the second is masked by the first.
+func (p *probe) toQOS(o *owner, i int) {
+	o.set, o.side = &p.l.qos[p.id[i]].eff, sideQOS
+	o.obj = Object{Scope: ScopeQOS, ID: int32(p.id[i])}
 	o.row = p.l.qos[p.id[i]].row
+	o.mask[0] = nil
 	if i == 1 {
-		o.mask[0] = p.q[0]
+		o.mask[0] = &p.l.qos[p.id[0]].eff
 	}
-	return o
 }
 
-// of returns the part of a QOS that counts one user or one account; ok is false
-// if the job has none.
-func (p *probe) of(o owner, account bool) (owner, bool) {
+// toPair makes o, a QOS, the part of it that counts the job's user or account;
+// false if the job has none.
+func (p *probe) toPair(o *owner, account bool) bool {
 	if p.j.Assoc == 0 {
-		return o, false
+		return false
 	}
 	a := &p.l.assocs[p.j.Assoc]
 	o.obj.Scope, o.obj.Of = ScopeQOSUser, int32(a.user)
@@ -118,18 +115,33 @@ func (p *probe) of(o owner, account bool) (owner, bool) {
 		o.obj.Scope, o.obj.Of = ScopeQOSAccount, int32(a.account)
 	}
 	o.row = p.l.books.pairs.get(pairKey(QOSID(o.obj.ID), o.obj.Of, account))
-	return o, o.obj.Of != 0
+	return o.obj.Of != 0
 }
 
-// ownerAssoc returns an association as an owner, masked by both QOS.
-func (p *probe) ownerAssoc(id AssocID) owner {
+// association returns an owner to be made one or the other association: both
+// QOS beat it.
+func (p *probe) association() owner {
+	q := p.l.qos
+	return owner{side: sideAssoc, mask: [2]*limits{&q[p.id[0]].eff, &q[p.id[1]].eff}, lf: p.lf}
+}
+
+// toGroup makes o the association with what is set on it for the group; false
+// if nothing is.
+func (p *probe) toGroup(o *owner, id AssocID) bool {
 	a := &p.l.assocs[id]
-	o := owner{set: a.own, obj: Object{Scope: ScopeAssoc, ID: int32(id)}, row: a.row,
-		side: sideAssoc, mask: p.q, lf: p.lf}
-	if o.set == nil {
-		o.set = unset
+	o.set, o.row, o.obj = a.own, a.row, Object{Scope: ScopeAssoc, ID: int32(id)}
+	return o.set != nil
+}
+
+// toLeaf makes o the job's own association with the limits handed down to it;
+// false if id is another one or nothing is handed down.
+func (p *probe) toLeaf(o *owner, id AssocID) bool {
+	if id != p.j.Assoc {
+		return false
 	}
-	return o
+	a := &p.l.assocs[id]
+	o.set, o.row, o.obj = a.eff, a.row, Object{Scope: ScopeAssoc, ID: int32(id)}
+	return o.set != nil
 }
 
 // times returns n multiplied by LimitFactor, truncated.
@@ -169,25 +181,59 @@ func (p *probe) count(o *owner, m, by, alias Limit, used, asked int64) bool {
 	return p.fail(v, o.side, 0)
 }
 
-// tres calls the check of one slot for every slot of m that is in force.
-func (p *probe) tres(o *owner, m Limit, f func(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool) bool {
+// how names the check of one slot. It is a number and not a function, so that
+// probe and owner stay on the stack.
+type how uint8
+
+const (
+	byUse        how = iota // in use by the owner: asked > limit or used + asked > limit
+	byJob                   // the size of one job: asked > limit
+	byNode                  // over its nodes: ⌊asked/nodes⌋ > limit
+	byLeast                 // the least size: asked < limit
+	byJobMinutes            // the size times the time limit
+	byRun                   // what is committed to running jobs and would be to this one
+	byHistory               // what was used; if safe, also what may still be
+	byElapsed               // what a running job used: minutes · amount + 1 > limit
+)
+
+// tres checks every slot of m that is in force.
+func (p *probe) tres(o *owner, m Limit, h how) bool {
+	return o.set.famSet>>m.family()&1 != 0 && p.slots(o, m, h)
+}
+
+func (p *probe) slots(o *owner, m Limit, h how) bool {
 	i := m.family()
-	if o.set.famSet>>i&1 == 0 {
-		return false
-	}
 	fam := o.set.fam[i]
 	for w := range fam.mask {
 		for set := o.word(fam, i, w); set != 0; set &= set - 1 {
 			k := gres.Kind(w<<6 + bits.TrailingZeros64(set))
-			if p.adminSet(k) {
-				continue
-			}
-			if f(p, o, m, k, fam.val[k]) {
+			if !p.adminSet(k) && p.slot(o, m, k, fam.val[k], h) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// slot checks one slot. An amount of 0 violates no maximum.
+func (p *probe) slot(o *owner, m Limit, k gres.Kind, limit int64, h how) bool {
+	switch h {
+	case byUse:
+		return p.slotUse(o, m, k, limit)
+	case byJob:
+		return p.slotJob(o, m, k, limit)
+	case byNode:
+		return p.slotNode(o, m, k, limit)
+	case byLeast:
+		return p.slotLeast(o, m, k, limit)
+	case byJobMinutes:
+		return p.slotJobMinutes(o, m, k, limit)
+	case byRun:
+		return p.slotRun(o, m, k, limit)
+	case byHistory:
+		return p.slotHistory(o, m, k, limit)
+	}
+	return p.slotElapsed(o, m, k, limit)
 }
 
 // adminSet reports whether an administrator set the amount of k.
@@ -196,10 +242,8 @@ func (p *probe) adminSet(k gres.Kind) bool {
 	return w < len(p.j.AdminTRES) && p.j.AdminTRES[w]>>(k&63)&1 != 0
 }
 
-// The checks of one slot. An amount of 0 violates no maximum.
-
 // slotUse checks what is in use by the owner: asked > limit or used + asked > limit.
-func slotUse(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotUse(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	need := p.j.TRES[k]
 	if need == 0 {
 		return false
@@ -220,7 +264,7 @@ func slotUse(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 }
 
 // slotJob checks the size of one job: asked > limit.
-func slotJob(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotJob(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	if m == GrpTRES || m == MaxTRESPerJob {
 		limit = o.times(limit)
 	}
@@ -233,7 +277,7 @@ func slotJob(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 }
 
 // slotNode checks the size of one job over its nodes: ⌊asked/nodes⌋ > limit.
-func slotNode(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotNode(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	need := p.j.TRES[k] / max(p.j.TRES[gres.Node], 1)
 	if need <= limit {
 		return false
@@ -243,7 +287,7 @@ func slotNode(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 }
 
 // slotLeast checks the least size of one job: asked < limit.
-func slotLeast(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotLeast(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	need := p.j.TRES[k]
 	if need >= limit {
 		return false
@@ -253,7 +297,7 @@ func slotLeast(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 }
 
 // slotJobMinutes checks one job's size times its time limit.
-func slotJobMinutes(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotJobMinutes(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	if p.j.AdminLimit {
 		return false
 	}
@@ -266,7 +310,7 @@ func slotJobMinutes(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool 
 }
 
 // slotRun checks what is committed to running jobs and would be to this one.
-func slotRun(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotRun(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	if p.j.AdminLimit {
 		return false
 	}
@@ -285,7 +329,7 @@ func slotRun(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 
 // slotHistory checks what was used; if safe, also what running jobs and this one
 // may still use.
-func slotHistory(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
+func (p *probe) slotHistory(o *owner, m Limit, k gres.Kind, limit int64) bool {
 	if p.j.TRES[k] == 0 {
 		return false
 	}
@@ -305,4 +349,14 @@ func slotHistory(p *probe, o *owner, m Limit, k gres.Kind, limit int64) bool {
 	}
 	return p.fail(Verdict{Limit: m, Kind: k, Object: o.obj, Max: limit, Used: used + b.commitOf(o.row)[k].clamp()/60,
 		Asked: minutesOf(need), Short: minutesOf(sum.clamp())}, o.side, p.l.classes[k])
+}
+
+// slotElapsed checks what a running job used: elapsed minutes · amount + 1 > limit.
+func (p *probe) slotElapsed(o *owner, m Limit, k gres.Kind, limit int64) bool {
+	used := gres.SatMul(p.j.TRES[k], p.sec/60)
+	if p.j.TRES[k] == 0 || used < limit {
+		return false
+	}
+	return p.fail(Verdict{Limit: m, Kind: k, Object: o.obj, Max: limit, Used: used, Asked: 1,
+		Short: used + 1 - limit}, o.side, p.l.classes[k])
 }

@@ -26,62 +26,46 @@ func (l *Ledger) CheckSubmit(j *Job) (time.Duration, Verdict) {
 	if l.enforce&EnforceLimits == 0 {
 		return j.Limit, Verdict{}
 	}
-	var p probe
-	p.begin(l, j, AtSubmit)
-	s := p.submit()
-	if j.Limit != 0 || s.minutes == gres.Unlimited {
+	p := probeFor(l, j, AtSubmit)
+	p.submit()
+	if j.Limit != 0 || p.minutes == gres.Unlimited {
 		return j.Limit, p.first
 	}
-	return time.Duration(max(s.minutes, 1)) * time.Minute, p.first
+	return time.Duration(max(p.minutes, 1)) * time.Minute, p.first
 }
 
-// submission is a probe at submission.
-type submission struct {
-	*probe
-	strict  bool
-	given   bool  // the job came with a time limit
-	minutes int64 // the default time limit so far
-}
-
-func (p *probe) submit() *submission {
-	s := submission{probe: p, given: p.j.Limit != 0, minutes: gres.Unlimited, strict: p.j.QOS == 0}
+// submit checks a submission; minutes is then the default time limit.
+func (p *probe) submit() {
+	p.given, p.minutes, p.strict = p.j.Limit != 0, gres.Unlimited, p.j.QOS == 0
 	for _, id := range p.id {
 		if id != 0 && p.l.qos[id].attr.Flags&DenyOnLimit != 0 {
-			s.strict = true
+			p.strict = true
 		}
 	}
-	if !s.qualities() {
-		s.associations()
+	if !p.qualities() {
+		p.associations()
 	}
-	return &s
 }
 
 // qualities checks both QOS; it returns true if the first Verdict is enough.
-func (s *submission) qualities() bool {
-	for i, id := range s.id {
+func (p *probe) qualities() bool {
+	for i, id := range p.id {
 		if id == 0 {
 			continue
 		}
-		o := s.ownerQOS(i)
-		acct, hasAcct := s.of(o, true)
-		user, hasUser := s.of(o, false)
-		if s.strict && (hasAcct && s.tres(&acct, MaxTRESPerAccount, slotJob) || s.userThenGroup(&o, &user, hasUser)) {
-			return true
-		}
-		if s.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) || s.timed(&o, MaxTRESMinsPerJob) ||
-			s.timed(&o, GrpTRESMins) || s.timed(&o, GrpTRESRunMins) ||
-			hasAcct && s.timed(&acct, MaxTRESRunMinsPerAccount) || hasUser && s.timed(&user, MaxTRESRunMinsPerUser) ||
-			s.wall(&o, MaxWall) || s.wall(&o, GrpWall) {
-			return true
-		}
-		if s.strict && (s.tres(&o, MaxTRESPerJob, slotJob) || s.tres(&o, MaxTRESPerNode, slotNode)) {
-			return true
-		}
-		if hasAcct && s.submitted(&acct, MaxSubmitJobsPerAccount, MaxSubmitJobsPerAccount, NoLimit) ||
-			hasUser && s.submitted(&user, MaxSubmitJobsPerUser, MaxSubmitJobsPerUser, NoLimit) {
-			return true
-		}
-		if s.strict && s.tres(&o, MinTRESPerJob, slotLeast) {
+		var o, acct, user owner
+		p.toQOS(&o, i)
+		acct, user = o, o
+		hasAcct, hasUser := p.toPair(&acct, true), p.toPair(&user, false)
+		if p.strict && (hasAcct && p.tres(&acct, MaxTRESPerAccount, byJob) || p.userThenGroup(&o, &user, hasUser)) ||
+			p.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) ||
+			p.timed(&o, MaxTRESMinsPerJob) || p.timed(&o, GrpTRESMins) || p.timed(&o, GrpTRESRunMins) ||
+			hasAcct && p.timed(&acct, MaxTRESRunMinsPerAccount) || hasUser && p.timed(&user, MaxTRESRunMinsPerUser) ||
+			p.wall(&o, MaxWall) || p.wall(&o, GrpWall) ||
+			p.strict && (p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode)) ||
+			hasAcct && p.submitted(&acct, MaxSubmitJobsPerAccount, MaxSubmitJobsPerAccount, NoLimit) ||
+			hasUser && p.submitted(&user, MaxSubmitJobsPerUser, MaxSubmitJobsPerUser, NoLimit) ||
+			p.strict && p.tres(&o, MinTRESPerJob, byLeast) {
 			return true
 		}
 	}
@@ -90,15 +74,15 @@ func (s *submission) qualities() bool {
 
 // userThenGroup checks the size of one job against MaxTRESPerUser and GrpTRES
 // of a QOS, slot by slot.
-func (s *submission) userThenGroup(o, user *owner, hasUser bool) bool {
-	for k := range gres.Kind(s.l.kinds) {
-		if s.j.TRES[k] == 0 || s.adminSet(k) {
+func (p *probe) userThenGroup(o, user *owner, hasUser bool) bool {
+	for k := range gres.Kind(p.l.kinds) {
+		if p.j.TRES[k] == 0 || p.adminSet(k) {
 			continue
 		}
-		if limit, ok := user.inForce(MaxTRESPerUser, k); ok && hasUser && slotJob(s.probe, user, MaxTRESPerUser, k, limit) {
+		if limit, ok := user.inForce(MaxTRESPerUser, k); ok && hasUser && p.slotJob(user, MaxTRESPerUser, k, limit) {
 			return true
 		}
-		if limit, ok := o.inForce(GrpTRES, k); ok && slotJob(s.probe, o, GrpTRES, k, limit) {
+		if limit, ok := o.inForce(GrpTRES, k); ok && p.slotJob(o, GrpTRES, k, limit) {
 			return true
 		}
 	}
@@ -117,44 +101,40 @@ func (o *owner) inForce(m Limit, k gres.Kind) (int64, bool) {
 	return n, ok
 }
 
-func (s *submission) associations() {
-	for id := s.j.Assoc; id != 0; id = s.l.assocs[id].parent {
-		o := s.ownerAssoc(id)
-		if s.strict && s.tres(&o, GrpTRES, slotJob) ||
-			s.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) ||
-			s.timed(&o, GrpTRESMins) || s.timed(&o, GrpTRESRunMins) || s.wall(&o, GrpWall) {
+func (p *probe) associations() {
+	o := p.association()
+	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
+		if p.toGroup(&o, id) && (p.strict && p.tres(&o, GrpTRES, byJob) ||
+			p.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) ||
+			p.timed(&o, GrpTRESMins) || p.timed(&o, GrpTRESRunMins) || p.wall(&o, GrpWall)) {
 			return
 		}
-		o, ok := s.leaf(o, id)
-		if !ok {
-			continue
-		}
-		if s.strict && (s.tres(&o, MaxTRESPerJob, slotJob) || s.tres(&o, MaxTRESPerNode, slotNode)) ||
-			s.submitted(&o, MaxSubmitJobs, MaxSubmitJobsPerUser, MaxSubmitJobsPerAccount) ||
-			s.timed(&o, MaxTRESMinsPerJob) || s.wall(&o, MaxWall) {
+		if p.toLeaf(&o, id) && (p.strict && (p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode)) ||
+			p.submitted(&o, MaxSubmitJobs, MaxSubmitJobsPerUser, MaxSubmitJobsPerAccount) ||
+			p.timed(&o, MaxTRESMinsPerJob) || p.wall(&o, MaxWall)) {
 			return
 		}
 	}
 }
 
 // submitted checks a limit on submitted jobs.
-func (s *submission) submitted(o *owner, m, by, alias Limit) bool {
-	return s.count(o, m, by, alias, s.l.books.rows[o.row].submitted, s.j.tasks())
+func (p *probe) submitted(o *owner, m, by, alias Limit) bool {
+	return p.count(o, m, by, alias, p.l.books.rows[o.row].submitted, p.j.tasks())
 }
 
 // timed checks a limit on minutes: the job's own product must fit if a time
 // limit was given, otherwise the limit lowers the default one.
-func (s *submission) timed(o *owner, m Limit) bool {
+func (p *probe) timed(o *owner, m Limit) bool {
 	if o.set.famSet>>m.family()&1 == 0 {
 		return false
 	}
-	if s.given {
-		return s.strict && s.tres(o, m, slotJobMinutes)
+	if p.given {
+		return p.strict && p.tres(o, m, byJobMinutes)
 	}
-	for k := range gres.Kind(s.l.kinds) {
+	for k := range gres.Kind(p.l.kinds) {
 		limit, ok := o.inForce(m, k)
-		if need := s.j.TRES[k]; ok && need > 0 && !s.adminSet(k) {
-			s.minutes = min(s.minutes, minutesFor(limit, need, s.scale))
+		if need := p.j.TRES[k]; ok && need > 0 && !p.adminSet(k) {
+			p.minutes = min(p.minutes, minutesFor(limit, need, p.scale))
 		}
 	}
 	return false
@@ -173,18 +153,18 @@ func minutesFor(limit, need int64, scale float64) int64 {
 }
 
 // wall is timed for a limit on wall time.
-func (s *submission) wall(o *owner, m Limit) bool {
+func (p *probe) wall(o *owner, m Limit) bool {
 	n, ok := o.number(m, m, NoLimit)
-	if !ok || s.j.AdminLimit {
+	if !ok || p.j.AdminLimit {
 		return false
 	}
-	if !s.given {
-		s.minutes = min(s.minutes, n)
+	if !p.given {
+		p.minutes = min(p.minutes, n)
 		return false
 	}
-	if !s.strict || s.sec <= gres.SatMul(n, 60) {
+	if !p.strict || p.sec <= gres.SatMul(n, 60) {
 		return false
 	}
-	return s.fail(Verdict{Limit: m, Object: o.obj, Max: n, Asked: minutesOf(s.sec),
-		Short: minutesOf(s.sec - n*60), Reject: true}, o.side, 0)
+	return p.fail(Verdict{Limit: m, Object: o.obj, Max: n, Asked: minutesOf(p.sec),
+		Short: minutesOf(p.sec - n*60), Reject: true}, o.side, 0)
 }

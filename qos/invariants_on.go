@@ -1,0 +1,6 @@
+//go:build invariants || race
+
+package qos
+
+// checking says that invariants are checked at run time.
+const checking = true
