@@ -20,6 +20,9 @@ type TRESFactor struct {
 type Breakdown struct {
 	// Priority is what [Multifactor.Rank] gives.
 	Priority uint32
+	// Sum is the sum of the terms before it is cut to a whole number, within
+	// [1, Ceiling]. Over [Ceiling] it is the normalised priority of sprio -n.
+	Sum float64
 	// Standing says whether the terms count at all.
 	Standing Standing
 
@@ -52,7 +55,7 @@ func (m *Multifactor) PairBreakdown(b *Breakdown, j *Jobs, share []float64, p *P
 // explain fills b for the only row of j.
 func (m *Multifactor) explain(b *Breakdown, j *Jobs, share []float64, p uint32) {
 	w := &m.cfg.Weights
-	*b = Breakdown{Priority: p, TRES: b.TRES[:0]}
+	*b = Breakdown{Priority: p, Sum: min(max(m.sums[0], 1), Ceiling), TRES: b.TRES[:0]}
 	if len(j.Standing) != 0 {
 		b.Standing = j.Standing[0]
 	}
