@@ -235,7 +235,7 @@ func (m *machine) request(a *ask, within *topology.NodeSet) (*query, error) {
 	q.Segment, q.SpreadSegments, q.Consolidate = a.segment, a.spreadSeg, a.consolidate
 	q.Switches, q.SwitchWait = a.switches, a.switchWait
 	q.GPUs = int64(a.gpus)
-	q.TotalCPUs = m.cpus
+	q.TotalCPUs, q.FreeCPUs = m.cpus, m.free
 	q.elig.Copy(within)
 	q.elig.And(&m.up)
 	if a.exclude != "" {

@@ -149,10 +149,22 @@ func (f *fitter) try(s *Scratch, w way) verdict {
 	if s.req.Arbitrary && w != wayFlat {
 		return s.refuse(Refusal{Rule: RuleUnsupported, Unit: NoUnit})
 	}
-	if !s.reset() {
-		return stop
+	switch w {
+	case wayUnits:
+		switch f.top.kind {
+		case KindBlock:
+			return s.fitBlock()
+		case KindRing:
+			return s.fitRing()
+		default:
+			return s.fitTorus()
+		}
+	case wayTree:
+		return s.fitTree()
+	case wayFlat:
+		return s.flat()
 	}
-	return s.flat()
+	return s.weighted(w)
 }
 
 // fitSize does the whole fit for one node count.

@@ -14,6 +14,10 @@ type run struct {
 
 // flat chooses nodes by best fit over runs of consecutive nodes (spec 2.5).
 func (s *Scratch) flat() verdict {
+	s.restart(s.want)
+	if !s.takeNeed() {
+		return stop
+	}
 	if s.done() {
 		return fits
 	}
@@ -45,8 +49,8 @@ func (s *Scratch) flat() verdict {
 		if s.done() {
 			return fits
 		}
-		if r.Contiguous {
-			break
+		if r.Contiguous && s.f.opt.Profile == ProfileBest {
+			break // Slurm would go on to the target in another run
 		}
 	}
 	if s.met() {

@@ -80,8 +80,10 @@ type Request struct {
 	// Weights[n] is the effective weight of node n, lower first, as [Weight]
 	// makes it; nil if all are equal.
 	Weights []int64
-	// TotalCPUs[n] is the number of CPUs node n has, used or not; LLN needs it.
-	TotalCPUs []int32
+	// TotalCPUs[n] is the number of CPUs node n has, used or not, and FreeCPUs[n]
+	// how many of them no job uses, whatever this one could do with them; LLN
+	// needs both and orders by their quotient.
+	TotalCPUs, FreeCPUs []int32
 	// Busy is the set of nodes that run something; BusyFirst needs it.
 	Busy *NodeSet
 	// Take is asked for each node before it is taken; nil: the columns say all.

@@ -42,6 +42,34 @@ type Scratch struct {
 	heap []int32
 	// widest bounds the nodes of any run in heap from above.
 	widest int
+
+	// Of the units: count are their candidates, light the lightest weight among
+	// them; pool the candidates of the chosen unit that are not too heavy, pooled
+	// and grouped their number by base block and by low group; groups[g] is stamp
+	// if low group g is in use; bases are the base blocks touched.
+	count, pooled, grouped, groups []int32
+	light                          []int64
+	pool                           []uint64
+	bases                          []bool
+	stamp                          int32
+	nparts                         int
+
+	// Of the tree: top is the switch under which the job lies; marked switches
+	// attract, below counts them from each switch downwards; cpuBelow are the CPUs
+	// of the eligible nodes below each, empty until asked for.
+	top      UnitID
+	marked   []bool
+	below    []int32
+	marks    int
+	cpuBelow []int64
+	cursor   []NodeID
+	under    []uint64 // the nodes below top
+
+	// windows are the ring windows chosen, as a heap.
+	windows []window
+	// bigFree says which anchors of shape costly of torus costlyUnit are free.
+	bigFree            []bool
+	costly, costlyUnit int32
 }
 
 // A tally is what is still wanted.
@@ -62,7 +90,7 @@ func (s *Scratch) begin(f *fitter, req *Request, res *Result) {
 			panic("topology: column is not of the fitter's cluster")
 		}
 	}
-	if req.Weights != nil && len(req.Weights) != n || req.LLN && len(req.TotalCPUs) != n {
+	if req.Weights != nil && len(req.Weights) != n || req.LLN && (len(req.TotalCPUs) != n || len(req.FreeCPUs) != n) {
 		panic("topology: column is not of the fitter's cluster")
 	}
 	s.f, s.req, s.res = f, req, res
@@ -73,7 +101,7 @@ func (s *Scratch) begin(f *fitter, req *Request, res *Result) {
 	s.minCPUs = req.MinCPUs
 }
 
-const sets = 6
+const sets = 8
 
 func (s *Scratch) grow(n int) {
 	w := (n + 63) >> 6
@@ -81,6 +109,7 @@ func (s *Scratch) grow(n int) {
 	s.arena = make([]uint64, sets*w+1)
 	next := func(i int) []uint64 { return s.arena[i*w : (i+1)*w : (i+1)*w] }
 	s.elig, s.cand, s.need, s.sel, s.hint, s.cut = next(0), next(1), next(2), next(3), next(4), next(5)
+	s.pool, s.under = next(6), next(7)
 	s.grant, s.ggrant, s.part = make([]int32, n), make([]int32, n), make([]int32, n)
 	s.order = make([]NodeID, 0, n)
 	s.weak = make([]uint64, 0, n)
@@ -155,13 +184,6 @@ func (s *Scratch) sift() bool {
 	return true
 }
 
-// reset starts a try: nothing is taken but, at its end, the required nodes. It
-// reports whether those could be taken.
-func (s *Scratch) reset() bool {
-	s.restart(s.want)
-	return s.takeNeed()
-}
-
 // restart sets the tally for target nodes and takes nothing.
 func (s *Scratch) restart(target int) {
 	r := s.req
@@ -178,6 +200,7 @@ func (s *Scratch) restart(target int) {
 	clear(s.sel)
 	s.order = s.order[:0]
 	s.why = Refusal{Unit: NoUnit}
+	s.nparts = 1
 }
 
 // takeNeed takes the required nodes.
@@ -264,9 +287,35 @@ func (s *Scratch) finish(ok bool) bool {
 			res.GPUs = append(res.GPUs, s.ggrant[id])
 		}
 	}
+	if s.nparts > 1 {
+		for _, id := range res.Nodes {
+			res.Part = append(res.Part, s.part[id])
+		}
+	}
+	s.units()
 	res.Relaxed = s.relaxed
 	res.Refusal = Refusal{Unit: NoUnit}
 	return true
+}
+
+// units fills the base units that the result touches.
+func (s *Scratch) units() {
+	t := s.f.top
+	if t.unitOf == nil {
+		return
+	}
+	s.bases = sized(s.bases, t.base)
+	res := s.res
+	for _, id := range res.Nodes {
+		if u := t.unitOf[id]; u != NoUnit && !s.bases[u] {
+			s.bases[u] = true
+			res.Units = append(res.Units, u)
+		}
+	}
+	slices.Sort(res.Units)
+	for _, u := range res.Units {
+		s.bases[u] = false
+	}
 }
 
 // size is what "weakest" orders nodes by.
