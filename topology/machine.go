@@ -100,6 +100,7 @@ type MachineGPU struct {
 	UUID   string   // GPU-… or MIG-…, may be empty
 	BusID  string   // domain:bus:device.function in lower case, may be empty
 	Minor  int32    // N of /dev/nvidiaN, −1 if unknown
+	Switch int32    // GPUs of equal number hang under one PCIe switch; −1 means none, or unknown
 	Memory int32    // position in [Machine.Memory] of the nearest NUMA node; −1 means no preference
 	CPUs   []uint64 // kernel numbers of the near CPUs as bits; nil means all are equally near
 }
