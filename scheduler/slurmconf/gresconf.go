@@ -1,8 +1,11 @@
 package slurmconf
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/berth-sched/berth/gres"
 )
 
 // A GresLine is one record of gres.conf.
@@ -61,34 +64,13 @@ func parseAutoDetect(s string) (string, error) {
 	return "", valueErr("off or one of %s is wanted", strings.Join(autoDetectWords, ", "))
 }
 
-// parseAmount reads a count with Slurm's suffixes: k and kib are 1024, kb is
-// 1000, and so on up to p.
+// parseAmount reads a count with Slurm's suffixes.
 func parseAmount(s string) (int64, error) {
-	l := strings.ToLower(s)
-	base := int64(1024)
-	switch {
-	case strings.HasSuffix(l, "ib"):
-		l = l[:len(l)-2]
-	case strings.HasSuffix(l, "b"):
-		l, base = l[:len(l)-1], 1000
+	n, err := gres.ParseCount(s)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrValue, err)
 	}
-	exp := 0
-	if n := len(l) - 1; n > 0 {
-		if exp = strings.IndexByte("kmgtp", l[n]) + 1; exp > 0 {
-			l = l[:n]
-		}
-	}
-	v, err := strconv.ParseInt(l, 10, 64)
-	if err != nil || v < 0 || exp == 0 && len(l) != len(s) {
-		return 0, valueErr("a count is wanted, with a suffix K, M, G, T or P if need be")
-	}
-	for range exp {
-		if v > Unlimited/base {
-			return 0, valueErr("the count is too large")
-		}
-		v *= base
-	}
-	return v, nil
+	return n, nil
 }
 
 // setLinks reads a Links list. Slurm drops a bad list and keeps the device.

@@ -1,11 +1,14 @@
 package slurmconf
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/berth-sched/berth/qos"
 )
 
 // A Value is a setting and where it was written. The zero Value was not
@@ -32,7 +35,7 @@ const Unlimited = math.MaxInt64
 
 // Forever is the value of a duration that was written as UNLIMITED, INFINITE or
 // -1.
-const Forever = time.Duration(math.MaxInt64)
+const Forever = qos.Unlimited
 
 // A setter stores the value of one key in a record.
 type setter[R any] func(r *R, w word, at Origin) error
@@ -161,59 +164,21 @@ func parseWord(words ...string) func(string) (string, error) {
 	}
 }
 
-// parseDuration reads Slurm's time strings: minutes, minutes:seconds,
-// hours:minutes:seconds, days-hours, days-hours:minutes and
-// days-hours:minutes:seconds; UNLIMITED, INFINITE and -1 are Forever.
+// parseDuration reads Slurm's time strings; UNLIMITED, INFINITE and -1 are
+// Forever.
 func parseDuration(s string) (time.Duration, error) {
-	if isUnlimited(s) {
-		return Forever, nil
-	}
-	bad := valueErr("a time is wanted: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s")
-	days, rest, dashed := strings.Cut(s, "-")
-	if !dashed {
-		days, rest = "0", s
-	}
-	d, err := strconv.ParseUint(days, 10, 31)
+	d, err := qos.ParseTimeLimit(s)
 	if err != nil {
-		return 0, bad
+		return 0, fmt.Errorf("%w: %w", ErrValue, err)
 	}
-	fields := strings.Split(rest, ":")
-	if len(fields) > 3 {
-		return 0, bad
-	}
-	var n [3]int64
-	for i, f := range fields {
-		v, err := strconv.ParseUint(f, 10, 31)
-		if err != nil {
-			return 0, bad
-		}
-		n[i] = int64(v)
-	}
-	var sec int64
-	switch {
-	case dashed || len(fields) == 3:
-		sec = n[0]*3600 + n[1]*60 + n[2]
-	default:
-		sec = n[0]*60 + n[1]
-	}
-	sec += int64(d) * 86400
-	if sec > int64(Forever/time.Second) {
-		return 0, bad
-	}
-	return time.Duration(sec) * time.Second, nil
+	return d, nil
 }
 
 // parseMinutes is parseDuration rounded up to whole minutes, as Slurm keeps
 // time limits.
 func parseMinutes(s string) (time.Duration, error) {
 	d, err := parseDuration(s)
-	if err != nil || d == Forever {
-		return d, err
-	}
-	if r := d % time.Minute; r != 0 && d < Forever-time.Minute {
-		d += time.Minute - r
-	}
-	return d, nil
+	return qos.RoundMinutes(d), err
 }
 
 // parseSeconds reads a plain number of seconds; UNLIMITED, INFINITE and -1 are
