@@ -12,9 +12,6 @@ func (s *Scratch) bindDevices(n *NodeRow, r *Request, pass Pass, need int, grant
 		}
 	}
 	fit.Near = s.nearGPUs(n, r)
-	if f := s.keepRestricted(n, r, fit); f != RefuseNone {
-		return f
-	}
 	b := binding{n: n, r: r, sh: n.Shape, near: pass.near(), enforce: r.Has(EnforceBinding),
 		c: r.perTask(), v: r.threads(n.Shape), t: n.Shape.threads}
 	if r.ThreadsPerCore > 0 {
@@ -286,6 +283,7 @@ func (s *Scratch) trimCores(b *binding, fit *NodeFit) Refusal {
 			}
 		}
 	}
+	s.keepRestricted(b)
 	avail := s.sumCount()
 	needed, f := s.neededCores(b, avail)
 	if f != RefuseNone {

@@ -1,5 +1,7 @@
 package gres
 
+import "math/bits"
+
 // dropRestricted takes the cores kept for GPUs from a job without GPUs.
 func (s *Scratch) dropRestricted(sh *Shape, r *Request) {
 	if sh.restrictedPerGPU == 0 || r.WantsGPU() {
@@ -10,14 +12,38 @@ func (s *Scratch) dropRestricted(sh *Shape, r *Request) {
 	}
 }
 
-// keepRestricted leaves a job with GPUs as many of the cores kept for GPUs as
-// its GPUs bring along.
+// keepRestricted leaves of the cores kept for GPUs as many as the GPUs of this
+// node bring along: none on sockets that are not required, and elsewhere the
+// highest.
 //
-// Source: spec/gres.md 13.
-func (s *Scratch) keepRestricted(n *NodeRow, r *Request, fit *NodeFit) Refusal {
-	sh := n.Shape
-	if sh.restrictedPerGPU == 0 || !r.WantsGPU() || r.Has(WholeNode) {
-		return RefuseNone
+// Source: spec/gres.md 13; the order is that of the recorded placements.
+func (s *Scratch) keepRestricted(b *binding) {
+	sh := b.sh
+	if sh.restrictedPerGPU == 0 || b.d.Name != NameGPU {
+		return
 	}
-	return RefuseNone
+	for q := range s.count {
+		if !s.need[q] {
+			for k := q * sh.perSocket; k < (q+1)*sh.perSocket; k++ {
+				s.cand[k>>6] &^= sh.restricted[k>>6] & (1 << (k & 63))
+			}
+		}
+	}
+	keep := b.total
+	for i := range b.r.Needs[:b.r.NumNeeds] {
+		if d := &b.r.Needs[i]; d != b.d && d.Name == NameGPU {
+			keep += s.pools[i].total // typed requests: bounded again by each other need
+		}
+	}
+	over := -int(keep) * sh.restrictedPerGPU
+	for w := range s.cand {
+		over += bits.OnesCount64(s.cand[w] & sh.restricted[w])
+	}
+	for w := 0; w < len(s.cand) && over > 0; w++ {
+		for x := s.cand[w] & sh.restricted[w]; x != 0 && over > 0; x &= x - 1 {
+			s.cand[w] &^= x & -x
+			over--
+		}
+	}
+	s.countSockets(sh)
 }

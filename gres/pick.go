@@ -69,10 +69,23 @@ type picker struct {
 	total int    // cores of the job
 }
 
-// weighSockets counts the job's cores by socket in s.freeCPU.
+// weighSockets counts the job's cores by socket in s.freeCPU: those kept for
+// GPUs, if the job has any of them.
 func (pk *picker) weighSockets() {
+	only := false
+	if pk.sh.restrictedPerGPU > 0 && pk.d.Name == NameGPU {
+		for w := range pk.cores {
+			only = only || pk.cores[w]&pk.sh.restricted[w] != 0
+		}
+	}
 	for q := range pk.sh.sockets {
-		n := countRange(pk.cores, q*pk.sh.perSocket, (q+1)*pk.sh.perSocket)
+		n := 0
+		for k := q * pk.sh.perSocket; only && k < (q+1)*pk.sh.perSocket; k++ {
+			n += int((pk.cores[k>>6] & pk.sh.restricted[k>>6]) >> (k & 63) & 1)
+		}
+		if !only {
+			n = countRange(pk.cores, q*pk.sh.perSocket, (q+1)*pk.sh.perSocket)
+		}
 		pk.s.freeCPU[q] = n
 		pk.total += n
 		if n > 0 {
