@@ -104,7 +104,6 @@ func (t *interner) intern(shape int32, row []uint64) (id int32, fresh bool) {
 	t.meta[id] = stateMeta{hash: h, serial: t.serial, shape: shape, refs: 1, prev: -1, next: -1}
 	copy(t.row(id, len(row)), row)
 	t.insert(id)
-	t.used++
 	return id, true
 }
 
@@ -114,23 +113,34 @@ func (t *interner) place() int32 {
 		id := t.oldest
 		t.unlink(id)
 		t.remove(id)
-		t.used--
 		return id
 	}
 	id := int32(len(t.meta))
+	t.rehash(int(id) + 1)
 	t.meta = append(t.meta, stateMeta{})
-	for range t.stride {
-		t.rows = append(t.rows, 0)
-	}
-	for range t.nlev {
-		t.levels = append(t.levels, 0)
-	}
-	if len(t.table) < 2*(t.used+1) {
-		t.meta = t.meta[:id] // not yet in the table
-		t.rehash(2 * (t.used + 1))
-		t.meta = t.meta[:id+1]
-	}
+	t.rows = appendZeros(t.rows, t.stride)
+	t.levels = appendZeros(t.levels, t.nlev)
 	return id
+}
+
+func appendZeros[T any](s []T, n int) []T {
+	var zero T
+	for range n {
+		s = append(s, zero)
+	}
+	return s
+}
+
+// widen changes the room for a row and for levels, as longer shapes and more
+// index keys come. The levels of all states are to be filled anew.
+func (t *interner) widen(stride, nlev int) {
+	n := len(t.meta)
+	rows := make([]uint64, n*stride, max(n, t.room)*stride)
+	for id := range n {
+		copy(rows[id*stride:(id+1)*stride], t.rows[id*t.stride:(id+1)*t.stride])
+	}
+	t.rows, t.stride = rows, stride
+	t.levels, t.nlev = make([]uint8, n*nlev, max(n, t.room)*nlev), nlev
 }
 
 // remove takes id out of the table, closing the gap that it leaves.

@@ -1,0 +1,137 @@
+package gres
+
+import "math/bits"
+
+// Columns says what each node could give a request. The slices have one entry
+// for each node; only those of nodes in Fit are valid.
+type Columns struct {
+	// CPUs that the request could use on the node.
+	CPUs []int32
+	// Devices of what the request counts over the job (--gpus); all devices
+	// that it asks for if it counts none so.
+	Devices []int32
+	// Near is the count by which Slurm orders nodes of one weight.
+	Near []uint8
+	// Fit are the nodes on which the request could run, in words.
+	Fit []uint64
+}
+
+// devices returns what f adds to the Devices column.
+func (c *class) devices(f *NodeFit) int32 {
+	var all, job int32
+	for i := range c.req.Needs[:c.req.NumNeeds] {
+		all += int32(f.Devices[i])
+		if c.req.Needs[i].PerJob > 0 {
+			job += int32(f.Devices[i])
+		}
+	}
+	if job > 0 {
+		return job
+	}
+	return all
+}
+
+// Size makes room for n nodes. It allocates if n differs from before.
+func (c *Columns) Size(n int) {
+	if len(c.CPUs) == n {
+		return
+	}
+	c.CPUs, c.Devices = make([]int32, n), make([]int32, n)
+	c.Near, c.Fit = make([]uint8, n), make([]uint64, (n+63)/64)
+}
+
+// A columnState is what one column fill knows of a state.
+type columnState struct {
+	epoch         uint32
+	cpus, devices int32
+	near          uint8
+	ok            uint8 // 1: the request could run
+}
+
+// Fill computes what each available node of within could give a request of
+// class c, of which need nodes are still required, stores it in dst, which has
+// the size of the pool, and returns the number of nodes in dst.Fit. A nil
+// within holds every node. Entries of nodes that were evaluated and refused
+// are 0; those of nodes that the index rules out are not touched.
+//
+// Each state is evaluated once, or remembered from before; a node then costs a
+// look-up. O(nodes/64 + nodes of within that pass the index + states). It does
+// not allocate in steady state.
+func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uint64) int {
+	cl := &p.classes[c]
+	if n := len(p.states.meta); len(p.column) < n {
+		p.column = make([]columnState, max(n, p.states.room))
+	}
+	if p.epoch++; p.epoch == 0 {
+		clear(p.column)
+		p.epoch = 1
+	}
+	count := 0
+	for w := range dst.Fit {
+		x := p.up.w[w]
+		if within != nil {
+			x &= within[w]
+		}
+		for _, s := range cl.screens {
+			if s.key < 0 {
+				x = 0
+				break
+			}
+			x &= p.index.keys[s.key].sets[s.level-1].w[w]
+		}
+		if x != 0 {
+			x = p.fillWord(dst, cl, pass, need, w<<6, x)
+		}
+		dst.Fit[w] = x
+		count += bits.OnesCount64(x)
+	}
+	return count
+}
+
+// fillWord fills the entries of the nodes base+i for the bits i of x and
+// returns the bits of those that fit.
+func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, base int, x uint64) (fit uint64) {
+	// Slices of one word's nodes let the compiler drop the bound checks.
+	end := min(base+64, len(p.state))
+	state, cpus := p.state[base:end], dst.CPUs[base:end]
+	devices, near := dst.Devices[base:end], dst.Near[base:end]
+	if x == ^uint64(0) {
+		fit, i := uint64(0), 0
+		for ; i < len(state); i++ {
+			v := &p.column[state[i]]
+			if v.epoch != p.epoch {
+				break // the slow loop below evaluates, rarely
+			}
+			cpus[i], devices[i], near[i] = v.cpus, v.devices, v.near
+			fit |= uint64(v.ok) << i
+		}
+		if i == len(state) {
+			return fit
+		}
+	}
+	for ; x != 0; x &= x - 1 {
+		i := bits.TrailingZeros64(x)
+		v := &p.column[state[i]]
+		if v.epoch != p.epoch {
+			f := p.fit(cl, pass, need, state[i])
+			*v = columnState{epoch: p.epoch, cpus: f.CPUs, devices: cl.devices(f), near: f.Near}
+			if f.Refusal == RefuseNone {
+				v.ok = 1
+			}
+		}
+		cpus[i], devices[i], near[i] = v.cpus, v.devices, v.near
+		fit |= uint64(v.ok) << i
+	}
+	return fit
+}
+
+// FitOf returns what a request of class c could get on node, of which need
+// nodes are still required; the zero NodeFit if the node is not there.
+// Availability is not looked at.
+func (p *Pool) FitOf(c ClassID, pass Pass, need, node int32) NodeFit {
+	id := p.state[node]
+	if id == noState {
+		return NodeFit{}
+	}
+	return *p.fit(&p.classes[c], pass, need, id)
+}
