@@ -72,10 +72,7 @@ func (p *Pool) checkSlots() {
 			if s.bits.has(n) || !p.up.has(n) || !v.bits.has(n) {
 				continue
 			}
-			id := p.state[n]
-			sh := p.shapes[p.states.meta[id].shape]
-			nr := NodeRow{Shape: sh, Row: p.states.row(id, sh.RowLen())}
-			if Evaluate(nr, &c.req, s.pass, 1, &p.scratch).Refusal == RefuseNone && Pick(nr, &c.req, s.pass, 1, &p.scratch, &g) {
+			if p.selectOne(c, s.pass, p.state[n], &g) {
 				panic("gres: check: a node that fits is not a candidate")
 			}
 		}

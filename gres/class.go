@@ -69,6 +69,9 @@ func (p *Pool) screen(c *class) {
 	r := &c.req
 	c.screens = c.screens[:0]
 	one := r.MaxNodes == 1
+	if r.Has(WholeNode) && !r.Has(SharesCores) {
+		c.require(&p.index, 0, idleType, false, 1)
+	}
 	if !r.Has(SharesCores) {
 		n := int64(max(r.NodeCPUs, 1))
 		if one && !r.Has(Overcommit) {
@@ -125,52 +128,4 @@ func (c *class) passes(x *index, node int32) bool {
 		}
 	}
 	return true
-}
-
-// A memo remembers what classes get of states. It is a cache of fixed size:
-// what falls out is computed again, with the same result.
-type memo struct {
-	entries []memoEntry // in groups of memoWays
-}
-
-type memoEntry struct {
-	class, state uint64 // uid and serial
-	need         int32
-	pass         Pass
-	fit          NodeFit
-}
-
-// memoWays is how many entries a fit may lie in.
-const memoWays = 4
-
-// size makes the memo fit for n nodes.
-func (m *memo) size(n int) {
-	want := 1 << 14
-	for want < 4*n && want < 1<<18 {
-		want *= 2
-	}
-	if len(m.entries) < want {
-		m.entries = make([]memoEntry, want)
-	}
-}
-
-// fit returns what class c gets of a node in state id, from memory or newly
-// evaluated. The result is valid until the next call.
-func (p *Pool) fit(c *class, pass Pass, need, id int32) *NodeFit {
-	m := &p.states.meta[id]
-	h := mix(c.uid<<34 ^ uint64(need)<<2 ^ uint64(pass) ^ m.serial*0x9e3779b97f4a7c15)
-	o := h * memoWays & uint64(len(p.memo.entries)-1)
-	ways := p.memo.entries[o : o+memoWays]
-	for i := range ways {
-		if e := &ways[i]; e.state == m.serial && e.class == c.uid && e.need == need && e.pass == pass {
-			return &e.fit
-		}
-	}
-	// The newest goes first, the one unused longest falls out.
-	copy(ways[1:], ways)
-	e := &ways[0]
-	s := p.shapes[m.shape]
-	e.fit = Evaluate(NodeRow{Shape: s, Row: p.states.row(id, s.RowLen())}, &c.req, pass, int(need), &p.scratch)
-	e.class, e.state, e.pass, e.need = c.uid, m.serial, pass, need
-	return &e.fit
 }

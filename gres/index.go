@@ -15,7 +15,7 @@ type index struct {
 
 // An indexKey is one thing that is counted; its sets are one per level.
 type indexKey struct {
-	name   NameID // 0: CPUs, in thousandths
+	name   NameID // 0: CPUs, in thousandths, or idle nodes
 	typ    TypeID // 0: any
 	single bool   // the most that one device has free, not the sum
 	levels []int64
@@ -28,14 +28,15 @@ type shapeKey struct {
 	group int
 }
 
-// cpuKey is the index key of CPUs.
-const cpuKey = 0
+// idleType in a key without a name says that it holds the nodes on which no
+// core and no device is in use.
+const idleType TypeID = 1
 
 // maxLevels fits a level in a byte.
 const maxLevels = 255
 
 func (x *index) init() {
-	*x = index{keys: []indexKey{{}}}
+	*x = index{keys: []indexKey{{}, {typ: idleType}}}
 }
 
 // find returns the number of a key, −1 if no shape has it.
@@ -63,14 +64,12 @@ func (x *index) addShape(s *Shape) (grown bool) {
 		parts = append(parts, shapeKey{i, group})
 	}
 	add(0, 0, false, -1, s.MilliCPU())
+	add(0, idleType, false, -1, 1)
 	for g := range s.groups {
 		gr := &s.groups[g]
-		if gr.flags&NoConsume != 0 {
-			continue // never used up
-		}
 		for _, typ := range append([]TypeID{0}, gr.types...) {
 			add(gr.name, typ, false, g, s.TypeCount(g, typ))
-			if gr.byUnits && len(gr.devs) > 0 {
+			if gr.byUnits || gr.over >= 0 {
 				add(gr.name, typ, true, g, s.largestDevice(g, typ))
 			}
 		}
@@ -81,6 +80,9 @@ func (x *index) addShape(s *Shape) (grown bool) {
 
 // largestDevice returns the units of the largest device of type t (0: any).
 func (s *Shape) largestDevice(g int, t TypeID) int64 {
+	if len(s.groups[g].devs) == 0 {
+		return s.groups[g].count
+	}
 	var n int64
 	for i := range s.groups[g].devs {
 		if d := &s.groups[g].devs[i]; t == 0 || d.typ == t {
@@ -92,6 +94,9 @@ func (s *Shape) largestDevice(g int, t TypeID) int64 {
 
 // bestDevice returns the most units free on one device of type t (0: any).
 func (s *Shape) bestDevice(row []uint64, g int, t TypeID) int64 {
+	if len(s.groups[g].devs) == 0 {
+		return s.FreeDevices(row, g, t)
+	}
 	var n int64
 	for i := range s.groups[g].devs {
 		if t == 0 || s.groups[g].devs[i].typ == t {
@@ -112,7 +117,7 @@ func (k *indexKey) extend(most int64) (grown bool) {
 	for len(k.levels) < maxLevels {
 		next := top + 1
 		switch {
-		case k.name == 0:
+		case k.name == 0 && k.typ == 0:
 			next = max(top+500, top+top/8/500*500)
 		case k.single && most > 16:
 			next = top + (most+15)/16
@@ -146,6 +151,10 @@ func (x *index) fill(dst []uint8, shape int32, s *Shape, row []uint64) {
 		k := &x.keys[p.key]
 		var n int64
 		switch {
+		case p.group < 0 && k.typ == idleType:
+			if nr := (NodeRow{Shape: s, Row: row}); nr.idle() {
+				n = 1
+			}
 		case p.group < 0:
 			n = s.FreeMilliCPU(row)
 		case k.single:

@@ -86,7 +86,7 @@ func propPool(t *rapid.T) {
 	node := rapid.IntRange(0, n-1)
 	naive := func(r *Request, pass Pass, within []uint64) (int32, Grant) {
 		var sc Scratch
-		var g Grant
+		var g [1]Grant
 		for _, view := range [][]uint64{odd, words} {
 			for i := range nodes {
 				if view[i>>6]&within[i>>6]>>(i&63)&1 == 0 || nodes[i].shape == nil || !nodes[i].up {
@@ -97,12 +97,20 @@ func propPool(t *rapid.T) {
 					nodes[i].shape.Take(row, &nodes[i].held[k])
 				}
 				nr := NodeRow{Shape: nodes[i].shape, Row: row}
-				if Evaluate(nr, r, pass, 1, &sc).Refusal == RefuseNone && Pick(nr, r, pass, 1, &sc, &g) {
-					return int32(i), g
+				fit := Evaluate(nr, r, pass, 1, &sc)
+				if fit.Refusal != RefuseNone {
+					continue
+				}
+				var taking Taking
+				taking.Start(r)
+				ch := Chosen{Node: nr, Fit: fit}
+				ch.CPUs, ch.Devices = taking.Take(nr.Shape, r, &fit)
+				if taking.Enough(r) && Select(g[:], []Chosen{ch}, r, pass, 1, &sc) == RefuseNone {
+					return int32(i), g[0]
 				}
 			}
 		}
-		return -1, g
+		return -1, g[0]
 	}
 	var g Grant
 	place := func(t *rapid.T) int32 {

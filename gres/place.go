@@ -65,16 +65,77 @@ func (p *Pool) PlaceOne(c ClassID, pass Pass, views []ViewID, within []uint64, g
 			node = s.bits.nextIn(0, within)
 		}
 		for node >= 0 {
-			id := p.state[node]
-			if p.fit(cl, pass, 1, id).Refusal == RefuseNone {
-				sh := p.shapes[p.states.meta[id].shape]
-				if Pick(NodeRow{Shape: sh, Row: p.states.row(id, sh.RowLen())}, &cl.req, pass, 1, &p.scratch, g) {
-					return node
-				}
+			if p.arrange(cl, pass, p.state[node], g) {
+				return node
 			}
 			s.bits.clear(node)
 			node = s.bits.nextIn(node+1, within)
 		}
 	}
 	return -1
+}
+
+// NextCandidate returns the lowest node of view from from on, and of within
+// unless that is nil, that is available, meets the index's bounds for class c
+// and is not proven unfit; −1 if there is none. It is for callers with more
+// conditions than the pool knows (limits of a partition, shared cores): they
+// evaluate [Pool.NodeRow] themselves.
+func (p *Pool) NextCandidate(c ClassID, pass Pass, view ViewID, from int32, within []uint64) int32 {
+	return p.slot(c, view, pass).bits.nextIn(from, within)
+}
+
+// NodeRow returns node as [Evaluate] takes it. It aliases the pool: valid
+// until its next change. It panics if node is not there.
+func (p *Pool) NodeRow(node int32) NodeRow { return p.stateRow(p.state[node]) }
+
+func (p *Pool) stateRow(id int32) NodeRow {
+	sh := p.shapes[p.states.meta[id].shape]
+	return NodeRow{Shape: sh, Row: p.states.row(id, sh.RowLen())}
+}
+
+// ArrangeOne stores in g what a request of class c for one node gets on node,
+// and reports whether it fits there. Availability is not looked at.
+func (p *Pool) ArrangeOne(c ClassID, pass Pass, node int32, g *Grant) bool {
+	id := p.state[node]
+	return id != noState && p.arrange(&p.classes[c], pass, id, g)
+}
+
+// arrange stores in g what class c gets alone on a node in state id, from
+// memory or newly selected.
+func (p *Pool) arrange(c *class, pass Pass, id int32, g *Grant) bool {
+	e, known := p.grants.find(c.uid, p.states.meta[id].serial, pass)
+	if known {
+		if e.ok {
+			g.CopyFrom(&e.grant)
+		}
+		return e.ok
+	}
+	ok := p.selectOne(c, pass, id, g)
+	if !ok || len(g.Cores) <= cap(e.grant.Cores) && len(g.Devices) <= cap(e.grant.Devices) {
+		e.class, e.state, e.pass, e.ok = c.uid, p.states.meta[id].serial, pass, ok
+		if ok {
+			e.grant.CopyFrom(g)
+		}
+	}
+	return ok
+}
+
+// selectOne is arrange without memory.
+func (p *Pool) selectOne(c *class, pass Pass, id int32, g *Grant) bool {
+	fit := p.fit(c, pass, 1, id)
+	if fit.Refusal != RefuseNone {
+		return false
+	}
+	ch := &p.chosen[0]
+	*ch = Chosen{Node: p.stateRow(id), Fit: *fit}
+	var t Taking
+	t.Start(&c.req)
+	ch.CPUs, ch.Devices = t.Take(ch.Node.Shape, &c.req, fit)
+	if !t.Enough(&c.req) {
+		return false
+	}
+	p.grant[0] = *g // its memory is reused
+	why := Select(p.grant[:], p.chosen[:], &c.req, pass, 1, &p.scratch)
+	*g, p.grant[0] = p.grant[0], Grant{}
+	return why == RefuseNone
 }

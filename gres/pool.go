@@ -21,12 +21,13 @@ const NoShape ShapeID = -1
 // changes back. A Pool is made by [NewPool]; it is not safe for concurrent
 // use.
 type Pool struct {
-	shapes []*Shape
-	states interner
-	index  index
-	state  []int32  // by node, noState if the node is not there
-	up     nodeBits // nodes that are there and available
-	hash   uint64   // sum over nodes of nodeHash
+	shapes    []*Shape
+	coreWords int // of the largest shape
+	states    interner
+	index     index
+	state     []int32  // by node, noState if the node is not there
+	up        nodeBits // nodes that are there and available
+	hash      uint64   // sum over nodes of nodeHash
 
 	log []logRecord
 
@@ -37,12 +38,15 @@ type Pool struct {
 	classes  []class
 	classUID uint64 // last given
 	memo     memo
+	grants   grantMemo
 	slots    slotTable
 
 	row     []uint64      // scratch
 	column  []columnState // scratch by state
 	epoch   uint32        // of column
 	scratch Scratch
+	chosen  [1]Chosen
+	grant   [1]Grant
 }
 
 // A view is a set of nodes in which one-node requests look.
@@ -144,6 +148,10 @@ func (p *Pool) AddShape(s *Shape) ShapeID {
 		p.states.widen(max(s.RowLen(), p.states.stride), len(p.index.keys))
 	}
 	p.row = make([]uint64, p.states.stride)
+	if s.coreWords > p.coreWords || len(p.shapes) == 1 {
+		p.coreWords = s.coreWords
+		p.grants.size(p.coreWords)
+	}
 	if grown {
 		p.rebuild()
 	}

@@ -181,6 +181,7 @@ func (p *Pool) Fork() *Pool {
 	q.memo.size(len(p.state))
 	q.slots.init(len(p.state))
 	q.row = make([]uint64, len(p.row))
+	q.grants.size(p.coreWords)
 	q.column, q.scratch = nil, Scratch{}
 	return &q
 }
