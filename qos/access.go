@@ -78,8 +78,11 @@ func (l *Ledger) SetDefaultQOS(id AssocID, q QOSID) { l.at(id).defQOS = q }
 
 // DefaultQOS returns the QOS of jobs that name none: the association's, that of
 // the nearest account above with one, or the QOS named "normal"; 0 if there is
-// no such QOS either.
+// no such QOS either, or id is 0.
 func (l *Ledger) DefaultQOS(id AssocID) QOSID {
+	if id == 0 {
+		return 0
+	}
 	for l.at(id); id != 0; id = l.assocs[id].parent {
 		if q := l.assocs[id].defQOS; q != 0 {
 			return q

@@ -56,7 +56,7 @@ const (
 	BeforeNodes              // before nodes are searched: B
 	AfterNodes               // when the allocation is known: C
 	WhileRuns                // while the job runs; the answer is to end it: K
-	AtPlan                   // when a start in the future is planned
+	WhileWaits               // when a start in the future is planned
 )
 
 // String returns the name of p in lower case.
@@ -67,7 +67,7 @@ func (p Phase) String() string {
 	return "phase?"
 }
 
-var phaseNames = [...]string{"submit", "before-nodes", "after-nodes", "while-runs", "plan"}
+var phaseNames = [...]string{"submit", "before-nodes", "after-nodes", "while-runs", "while-waits"}
 
 // A Place is where a limit may be set.
 type Place uint8
@@ -126,7 +126,7 @@ const (
 	phB = 1 << BeforeNodes
 	phC = 1 << AfterNodes
 	phK = 1 << WhileRuns
-	phP = 1 << AtPlan
+	phW = 1 << WhileWaits
 )
 
 // catalogue is spec/qos.md section 2 as a table.
@@ -144,19 +144,19 @@ var catalogue = [numLimits]Info{
 	MinTRESPerJob:            {"MinTRES", []string{"MinTRESPerJob", "MinTRESPJ"}, OnQOS, UnitAmount, phA | phC},
 	GrpJobs:                  {"GrpJobs", nil, OnLeaf | OnGroup | OnQOS, UnitJobs, phB},
 	GrpSubmitJobs:            {"GrpSubmitJobs", []string{"GrpSubmit"}, OnLeaf | OnGroup | OnQOS, UnitJobs, phA},
-	GrpJobsAccrue:            {"GrpJobsAccrue", nil, OnLeaf | OnGroup | OnQOS, UnitJobs, 0},
+	GrpJobsAccrue:            {"GrpJobsAccrue", nil, OnLeaf | OnGroup | OnQOS, UnitJobs, phW},
 	GrpWall:                  {"GrpWall", nil, OnLeaf | OnGroup | OnQOS, UnitWall, phA | phB | phK},
 	MaxJobs:                  {"MaxJobs", nil, OnLeaf, UnitJobs, phB},
 	MaxSubmitJobs:            {"MaxSubmitJobs", []string{"MaxSubmit"}, OnLeaf, UnitJobs, phA},
-	MaxJobsAccrue:            {"MaxJobsAccrue", nil, OnLeaf, UnitJobs, 0},
+	MaxJobsAccrue:            {"MaxJobsAccrue", nil, OnLeaf, UnitJobs, phW},
 	MaxWall:                  {"MaxWall", []string{"MaxWallDurationPerJob"}, OnLeaf | OnQOS, UnitWall, phA | phB},
 	MaxJobsPerUser:           {"MaxJobsPerUser", []string{"MaxJobsPU"}, OnQOS, UnitJobs, phB},
 	MaxJobsPerAccount:        {"MaxJobsPerAccount", []string{"MaxJobsPA"}, OnQOS, UnitJobs, phB},
 	MaxSubmitJobsPerUser:     {"MaxSubmitJobsPerUser", []string{"MaxSubmitJobsPU", "MaxSubmitPU"}, OnQOS, UnitJobs, phA},
 	MaxSubmitJobsPerAccount:  {"MaxSubmitJobsPerAccount", []string{"MaxSubmitJobsPA", "MaxSubmitPA"}, OnQOS, UnitJobs, phA},
-	MaxJobsAccruePerUser:     {"MaxJobsAccruePerUser", []string{"MaxJobsAccruePU"}, OnQOS, UnitJobs, 0},
-	MaxJobsAccruePerAccount:  {"MaxJobsAccruePerAccount", []string{"MaxJobsAccruePA"}, OnQOS, UnitJobs, 0},
-	MinPrioThreshold:         {"MinPrioThreshold", nil, OnLeaf | OnGroup | OnQOS, UnitPriority, phP},
+	MaxJobsAccruePerUser:     {"MaxJobsAccruePerUser", []string{"MaxJobsAccruePU"}, OnQOS, UnitJobs, phW},
+	MaxJobsAccruePerAccount:  {"MaxJobsAccruePerAccount", []string{"MaxJobsAccruePA"}, OnQOS, UnitJobs, phW},
+	MinPrioThreshold:         {"MinPrioThreshold", nil, OnLeaf | OnGroup | OnQOS, UnitPriority, phW},
 	UsageThreshold:           {"UsageThreshold", nil, OnQOS, UnitMillions, phB},
 }
 

@@ -108,6 +108,9 @@ func appendNumber(dst []byte, n int64, u Unit) []byte {
 	if u == UnitWall && n >= 0 && n < int64(Unlimited/time.Minute) {
 		return AppendTimeLimit(dst, time.Duration(n)*time.Minute)
 	}
+	if u == UnitMillions {
+		return strconv.AppendFloat(dst, float64(n)/1e6, 'f', -1, 64)
+	}
 	return strconv.AppendInt(dst, n, 10)
 }
 
