@@ -1,0 +1,320 @@
+package scheduler
+
+import (
+	"fmt"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// Apply books a fact; see Scheduler.
+func (e *engine) Apply(now Time, ev Event) error {
+	if now < e.now {
+		return fmt.Errorf("scheduler: apply %s at %d: the last call was at %d: %w", ev.Kind, now, e.now, ErrTime)
+	}
+	err := e.dispatch(now, &ev)
+	if err == nil {
+		e.now = now
+		e.pool.Forget()
+		e.forgetEnded()
+	}
+	if checking {
+		e.check()
+	}
+	return err
+}
+
+func (e *engine) dispatch(now Time, ev *Event) error {
+	switch ev.Kind {
+	case EventJobSubmit:
+		return e.submit(now, ev)
+	case EventJobAdopt:
+		return e.adopt(now, ev)
+	case EventNodeState, EventNodePower:
+		return e.setNodeState(now, ev)
+	case EventJobUpdate, EventJobCancel, EventJobHold, EventJobRelease, EventJobRequeue, EventJobSuspend, EventJobResume,
+		EventJobStarted, EventJobFailed, EventJobEnded:
+		r := e.jobs.find(ev.Job)
+		if r < 0 {
+			return fmt.Errorf("scheduler: apply %s: job %d: %w", ev.Kind, ev.Job, ErrUnknownJob)
+		}
+		return e.jobEvent(now, ev, r)
+	case EventPartition:
+		return e.setPartition(now, ev)
+	case EventConfig:
+		return e.setParameters(ev)
+	}
+	if ev.Kind == 0 || ev.Kind >= eventKinds {
+		return fmt.Errorf("scheduler: apply event %d: %w", ev.Kind, ErrSpec)
+	}
+	return fmt.Errorf("scheduler: apply %s: %w", ev.Kind, ErrUnsupported)
+}
+
+func (e *engine) jobEvent(now Time, ev *Event, r int32) error {
+	j := &e.jobs.rows[r]
+	wrong := func() error {
+		return fmt.Errorf("scheduler: apply %s: job %d is %s: %w", ev.Kind, j.id, j.state, ErrJobState)
+	}
+	switch ev.Kind {
+	case EventJobUpdate:
+		return e.updateJob(now, ev, r)
+	case EventJobCancel:
+		switch {
+		case j.state == StatePending:
+			e.finish(now, r, StateCancelled, ReasonCancelled)
+		case j.running():
+			j.flags |= flagCancel
+			e.order(r, OpKill, StateCancelled, ReasonCancelled)
+		default:
+			return wrong()
+		}
+	case EventJobHold:
+		if j.state != StatePending {
+			return wrong()
+		}
+		e.hold(r, ev.ByAdmin)
+	case EventJobRelease:
+		if j.state != StatePending {
+			return wrong()
+		}
+		e.release(now, r)
+	case EventJobRequeue:
+		if !j.running() {
+			return wrong()
+		}
+		j.begin = now.Add(max(ev.Delay, e.par.RequeueDelay))
+		j.flags |= flagRequeue
+		e.order(r, OpRequeue, StatePending, ReasonRequeued)
+	case EventJobSuspend:
+		if j.state != StateRunning || j.flags&flagEnding != 0 {
+			return wrong()
+		}
+		j.state = StateSuspended
+	case EventJobResume:
+		if j.state != StateSuspended {
+			return wrong()
+		}
+		j.state = StateRunning
+	case EventJobStarted:
+		if j.seq == ev.Seq {
+			j.flags &^= flagUnconfirmed
+		}
+	case EventJobFailed:
+		e.failed(now, ev, r)
+	case EventJobEnded:
+		if !j.running() || ev.End == nil {
+			if ev.End == nil {
+				return fmt.Errorf("scheduler: apply %s: job %d: no end given: %w", ev.Kind, j.id, ErrSpec)
+			}
+			return wrong()
+		}
+		e.ended(now, ev.End, r)
+	}
+	return nil
+}
+
+// order notes that a running job must end; the next pass says so. A job that
+// has been told already is told only if the new order is another.
+func (e *engine) order(r int32, op Op, state JobState, why Reason) {
+	j := &e.jobs.rows[r]
+	if j.flags&flagEnding != 0 && j.endState == state {
+		return
+	}
+	j.flags |= flagEnding
+	j.endState, j.endWhy = state, why
+	e.orders = append(e.orders, pendingOrder{row: r, gen: j.gen, op: op})
+}
+
+// failed handles the report that a decision could not be carried out. A report
+// about an older decision is stale and ignored.
+func (e *engine) failed(now Time, ev *Event, r int32) {
+	j := &e.jobs.rows[r]
+	if !j.running() || j.seq != ev.Seq || j.flags&flagUnconfirmed == 0 {
+		return
+	}
+	e.giveBack(r)
+	if j.flags&flagCancel != 0 {
+		e.finish(now, r, StateCancelled, ReasonCancelled)
+		return
+	}
+	e.toQueue(now, r, now)
+	e.jobs.rows[r].flags |= flagHeldAdmin
+	e.jobs.rows[r].reason = ReasonJobLaunchFailure
+	e.requeueRecords(r)
+}
+
+func (e *engine) ended(now Time, end *JobEnd, r int32) {
+	j := &e.jobs.rows[r]
+	e.giveBack(r)
+	state, why := StateCompleted, ReasonNone
+	switch {
+	case j.flags&flagRequeue != 0:
+		e.counts.Requeues++
+		e.toQueue(now, r, max(j.begin, now))
+		return
+	case j.flags&flagEnding != 0:
+		state, why = j.endState, j.endWhy
+	case end.OutOfMemory:
+		state, why = StateOutOfMemory, ReasonOutOfMemory
+	case end.ExitCode != 0 || end.Signal != 0:
+		state, why = StateFailed, ReasonNonZeroExit
+	}
+	e.finish(now, r, state, why)
+}
+
+// toQueue makes a job that has given everything back wait again.
+func (e *engine) toQueue(now Time, r int32, begin Time) {
+	j := &e.jobs.rows[r]
+	j.state = StatePending
+	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue
+	j.reason = ReasonNone
+	j.restarts++
+	j.start, j.end, j.seq = Never, Never, 0
+	j.begin = begin
+	e.counts.Pending++
+	e.setEligible(now, r)
+	e.requeueRecords(r)
+}
+
+// giveBack frees what a running job holds.
+func (e *engine) giveBack(r int32) {
+	j := &e.jobs.rows[r]
+	for i := range j.alloc {
+		a := &j.alloc[i]
+		e.pool.Give(int32(a.node), &a.grant)
+		e.leaveNode(a.node, r)
+	}
+	e.countUse(j, -1)
+	j.alloc = j.alloc[:0]
+	e.counts.Running--
+	e.freed++
+}
+
+// leaveNode takes row r off the node's job list, keeping its order.
+func (e *engine) leaveNode(id topology.NodeID, r int32) {
+	l := e.nodes[id].jobs
+	for i, x := range l {
+		if x == r {
+			e.nodes[id].jobs = append(l[:i], l[i+1:]...)
+			break
+		}
+	}
+	if len(e.nodes[id].jobs) == 0 {
+		e.counts.NodesUsed--
+	}
+}
+
+// joinNode puts row r on the node's job list.
+func (e *engine) joinNode(id topology.NodeID, r int32) {
+	if len(e.nodes[id].jobs) == 0 {
+		e.counts.NodesUsed++
+	}
+	e.nodes[id].jobs = append(e.nodes[id].jobs, r)
+}
+
+// finish puts a job that holds nothing into a final state.
+func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
+	j := &e.jobs.rows[r]
+	if j.state == StatePending {
+		e.counts.Pending--
+		e.unqueue(r)
+	}
+	j.state, j.reason = state, why
+	j.end = now
+	e.counts.Ended++
+	e.dropClasses(r)
+	e.jobs.ended = append(e.jobs.ended, r)
+	e.freed++
+}
+
+// forgetEnded drops ended jobs that are older than MinJobAge.
+func (e *engine) forgetEnded() {
+	n := 0
+	for n < len(e.jobs.ended) {
+		r := e.jobs.ended[n]
+		if e.jobs.rows[r].end.Add(e.par.MinJobAge) > e.now {
+			break
+		}
+		e.jobs.drop(r)
+		n++
+	}
+	if n > 0 {
+		e.jobs.ended = append(e.jobs.ended[:0], e.jobs.ended[n:]...)
+	}
+}
+
+func (e *engine) setNodeState(now Time, ev *Event) error {
+	if ev.NodeState == NodeUnchanged || ev.NodeState >= nodeStates {
+		return fmt.Errorf("scheduler: apply %s: nodes %q: no state given: %w", ev.Kind, ev.Nodes, ErrSpec)
+	}
+	ids, err := e.appendNodes(nil, "event "+ev.Kind.String(), ev.Nodes)
+	if err != nil {
+		return err
+	}
+	for _, id := range ids {
+		n := &e.nodes[id]
+		n.state, n.reason = ev.NodeState, ev.Text
+		e.setAvailable(id)
+		if ev.NodeState != NodeDown {
+			continue
+		}
+		for _, r := range n.jobs {
+			e.nodeFailed(now, r)
+		}
+	}
+	e.freed++
+	return nil
+}
+
+// nodeFailed says that a running job lost a node.
+func (e *engine) nodeFailed(now Time, r int32) {
+	j := &e.jobs.rows[r]
+	switch {
+	case j.flags&flagEnding != 0 || j.spec.NoKill && len(j.alloc) > 1:
+	case e.mayRequeue(j):
+		j.begin = now.Add(e.par.RequeueDelay)
+		j.flags |= flagRequeue
+		e.order(r, OpRequeue, StatePending, ReasonNodeFail)
+	default:
+		e.order(r, OpKill, StateNodeFail, ReasonNodeFail)
+	}
+}
+
+func (e *engine) mayRequeue(j *job) bool {
+	return j.spec.Requeue > 0 || j.spec.Requeue == 0 && !e.par.NoRequeue
+}
+
+func (e *engine) setPartition(now Time, ev *Event) error {
+	if ev.Partition == nil {
+		return fmt.Errorf("scheduler: apply %s: no partition given: %w", ev.Kind, ErrSpec)
+	}
+	p, ok := e.partByKey[ev.Partition.Name]
+	if !ok || ev.Remove || ev.Partition.Nodes != "" && ev.Partition.Nodes != e.parts[p].spec.Nodes {
+		return fmt.Errorf("scheduler: apply %s: partition %q: only its state and limits can change: %w", ev.Kind, ev.Partition.Name, ErrUnsupported)
+	}
+	spec := *ev.Partition
+	spec.Nodes = e.parts[p].spec.Nodes
+	if spec.Topology != e.parts[p].spec.Topology {
+		return fmt.Errorf("scheduler: apply %s: partition %q: topology: %w", ev.Kind, spec.Name, ErrUnsupported)
+	}
+	e.parts[p].setSpec(&spec)
+	e.rerank(now)
+	e.freed++
+	return nil
+}
+
+func (e *engine) setParameters(ev *Event) error {
+	if ev.Config == nil {
+		return fmt.Errorf("scheduler: apply %s: no parameters given: %w", ev.Kind, ErrSpec)
+	}
+	probe := e.cfg
+	probe.Parameters = *ev.Config
+	if err := probe.Validate(); err != nil {
+		return err
+	}
+	e.cfg.Parameters = *ev.Config
+	e.par = ev.Config.effective(e.cfg.Profile)
+	e.buildRanker()
+	e.rerank(e.now)
+	e.freed++
+	return nil
+}

@@ -1,0 +1,206 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// The engine is the Scheduler that New returns. Its fields fall into what is
+// configured, the books, and scratch; the books are what a snapshot holds and
+// what check verifies.
+type engine struct {
+	cfg Config
+	reg *Registry
+	par Parameters // effective: defaults filled in
+
+	// Nodes, in node order; index is topology.NodeID.
+	names   *topology.Names
+	nodes   []node
+	up      topology.NodeSet // nodes that take jobs
+	devices *gres.DeviceTable
+	pool    *gres.Pool
+	schema  *gres.Schema
+
+	parts     []partition
+	partByKey map[string]int32
+	defPart   int32
+	topos     []topo
+	classes   classTable
+	users     nameTable
+	features  map[string]*topology.NodeSet // looked up, never ranged over
+	weighted  bool                         // nodes differ in weight
+	totalCPUs []int32                      // of each node
+
+	// The books.
+	now       Time
+	seq       uint64
+	jobs      jobTable
+	queue     queue
+	rank      ranker
+	orders    []pendingOrder // running jobs that must end
+	plans     planner
+	freed     uint64 // rises whenever something is freed or allowed
+	arrivals  uint64 // rises whenever a job comes or changes
+	passNo    uint64
+	nextCal   Time // next computation of priorities
+	nextBF    Time // next planning pass
+	counts    Metrics
+	coreWords int // of the widest shape
+	timers    timers
+
+	try scratch
+}
+
+// A node is what the scheduler knows of a node beside its resources.
+type node struct {
+	spec   int32 // index in cfg.Nodes
+	state  NodeState
+	reason string
+	jobs   []int32 // rows of the jobs on it, in order of start
+}
+
+type topo struct {
+	name   string
+	fitter topology.Fitter
+}
+
+// A partition is a PartitionSpec made ready.
+type partition struct {
+	spec     PartitionSpec
+	nodes    topology.NodeSet
+	tier     uint16
+	factor   uint32
+	topo     int32
+	views    []gres.ViewID // nodes of one weight each, lightest first
+	cpus     int64         // of all its nodes
+	failedIn uint64        // number of the pass in which a waiting job blocked the rest
+	testedIn uint64        // number of the pass that tested counts for
+	tested   int32
+}
+
+// effective returns p with defaults filled in for the profile.
+func (p Parameters) effective(profile Profile) Parameters {
+	slurm := profile == ProfileSlurm
+	def := func(v *time.Duration, d time.Duration) {
+		if *v == 0 {
+			*v = d
+		}
+	}
+	def(&p.KillWait, 30*time.Second)
+	def(&p.MinJobAge, 300*time.Second)
+	def(&p.Priority.MaxAge, 7*24*time.Hour)
+	def(&p.Priority.DecayHalfLife, 7*24*time.Hour)
+	def(&p.Priority.CalcPeriod, 5*time.Minute)
+	def(&p.Preempt.TimeSlice, 30*time.Second)
+	def(&p.Select.MaxSwitchWait, 300*time.Second)
+	if slurm {
+		def(&p.Plan.Window, 24*time.Hour)
+		def(&p.Plan.Resolution, time.Minute)
+		def(&p.Plan.Interval, 30*time.Second)
+		def(&p.RequeueDelay, 121*time.Second)
+		if p.Plan.MaxTest == 0 {
+			p.Plan.MaxTest = 500
+		}
+	} else {
+		def(&p.Plan.Window, Infinite)
+		def(&p.Plan.Resolution, time.Microsecond)
+	}
+	if p.Plan.MaxArrayPlans == 0 {
+		p.Plan.MaxArrayPlans = 20
+	}
+	if p.MaxArraySize == 0 {
+		p.MaxArraySize = 1001
+	}
+	if p.MaxDependDepth == 0 {
+		p.MaxDependDepth = 10
+	}
+	if p.Select.Unit == "" {
+		p.Select.Unit = "CR_Core"
+	}
+	return p
+}
+
+// A nameTable numbers names from 0 in order of arrival.
+type nameTable struct {
+	ids   map[string]int32 // looked up, never ranged over
+	names []string
+}
+
+func (t *nameTable) intern(s string) int32 {
+	if id, ok := t.ids[s]; ok {
+		return id
+	}
+	if t.ids == nil {
+		t.ids = make(map[string]int32)
+	}
+	id := int32(len(t.names))
+	t.ids[s] = id
+	t.names = append(t.names, s)
+	return id
+}
+
+// timers hold what happens at an instant without an event.
+type timers struct {
+	limits timerHeap // end of running jobs' limits
+	begins timerHeap // begin times of pending jobs
+}
+
+// A timerHeap is a binary heap of (at, row, gen). Stale entries are dropped
+// when they come to the top.
+type timerHeap struct{ items []timer }
+
+type timer struct {
+	at  Time
+	row int32
+	gen uint32
+	id  JobID
+}
+
+func (t timer) before(u timer) bool {
+	if t.at != u.at {
+		return t.at < u.at
+	}
+	return t.id < u.id
+}
+
+func (h *timerHeap) push(t timer) {
+	h.items = append(h.items, t)
+	i := len(h.items) - 1
+	for i > 0 {
+		p := (i - 1) / 2
+		if !h.items[i].before(h.items[p]) {
+			break
+		}
+		h.items[i], h.items[p] = h.items[p], h.items[i]
+		i = p
+	}
+}
+
+func (h *timerHeap) pop() {
+	n := len(h.items) - 1
+	h.items[0] = h.items[n]
+	h.items = h.items[:n]
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= n {
+			return
+		}
+		if c+1 < n && h.items[c+1].before(h.items[c]) {
+			c++
+		}
+		if !h.items[c].before(h.items[i]) {
+			return
+		}
+		h.items[i], h.items[c] = h.items[c], h.items[i]
+		i = c
+	}
+}
+
+// A pendingOrder is a running job that the next pass tells to end.
+type pendingOrder struct {
+	row int32
+	gen uint32
+	op  Op
+}

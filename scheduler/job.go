@@ -1,0 +1,128 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// flag bits of a job beside its state.
+type jobFlags uint16
+
+const (
+	flagUnconfirmed jobFlags = 1 << iota // start decided, not reported yet
+	flagEnding                           // told to end, not ended yet
+	flagRequeue                          // goes back to the queue when it has ended
+	flagHeldUser
+	flagHeldAdmin
+	flagFixedPrio // an operator set the priority
+	flagCancel    // cancelled by its user while running
+	flagQueued    // has records in the queue
+)
+
+// A nodeGrant is what a job holds on one node.
+type nodeGrant struct {
+	node  topology.NodeID
+	grant gres.Grant
+}
+
+// A job is a row of the job table. Rows are reused; gen tells a record whether
+// the row is still the job that it was made for.
+type job struct {
+	id    JobID
+	gen   uint32
+	qgen  uint32 // generation of its queue records
+	state JobState
+	flags jobFlags
+
+	reason    Reason
+	partIdx   int16 // index in parts and classes: the one it runs in, or the first
+	prio      uint32
+	user      int32 // interned user name
+	submit    Time
+	begin     Time // earliest start
+	eligible  Time // since when it earns age; Never if it does not
+	start     Time // when it started, or is planned to; Never unknown
+	end       Time // limit of a running job, plan's end, or when it ended
+	limit     time.Duration
+	seq       uint64 // open decision, 0 none
+	restarts  int32
+	records   int16    // in the queue
+	firstPair int16    // pair of its first record
+	endState  JobState // state to take when Ended arrives
+	endWhy    Reason
+
+	parts   []int32 // partitions it may run in, in its order
+	classes []int32 // class of each
+	alloc   []nodeGrant
+	spec    JobSpec
+}
+
+// allocNodes is the number of nodes that j holds.
+func (j *job) allocNodes() int { return len(j.alloc) }
+
+func (j *job) running() bool { return j.state == StateRunning || j.state == StateSuspended }
+
+// growAlloc makes room for n nodes' grants without a later allocation: words
+// core words and devs devices on each.
+func (j *job) growAlloc(n, words, devs int) {
+	if cap(j.alloc) < n {
+		grown := make([]nodeGrant, n)
+		copy(grown, j.alloc[:cap(j.alloc)])
+		j.alloc = grown
+	}
+	all := j.alloc[:cap(j.alloc)]
+	for i := range all[:n] {
+		g := &all[i].grant
+		if cap(g.Cores) < words {
+			g.Cores = make([]uint64, 0, words)
+		}
+		if cap(g.Devices) < devs {
+			g.Devices = make([]gres.DeviceGrant, 0, devs)
+		}
+	}
+	j.alloc = j.alloc[:0]
+}
+
+// A jobTable owns the rows.
+type jobTable struct {
+	rows []job
+	free []int32
+	row  map[JobID]int32 // looked up, never ranged over
+	// ended lists rows of ended jobs in the order in which they may be
+	// forgotten.
+	ended []int32
+}
+
+// find returns the row of id, -1 if there is none.
+func (t *jobTable) find(id JobID) int32 {
+	if r, ok := t.row[id]; ok {
+		return r
+	}
+	return -1
+}
+
+// add returns a row for id with everything but its memory reset.
+func (t *jobTable) add(id JobID) int32 {
+	var r int32
+	if n := len(t.free); n > 0 {
+		r = t.free[n-1]
+		t.free = t.free[:n-1]
+	} else {
+		r = int32(len(t.rows))
+		t.rows = append(t.rows, job{})
+	}
+	j := &t.rows[r]
+	*j = job{id: id, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0]}
+	t.row[id] = r
+	return r
+}
+
+// drop forgets a row.
+func (t *jobTable) drop(r int32) {
+	j := &t.rows[r]
+	delete(t.row, j.id)
+	j.id, j.gen, j.state, j.spec = 0, j.gen+1, StateNone, JobSpec{}
+	t.free = append(t.free, r)
+}

@@ -1,0 +1,142 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// New returns a scheduler for cfg, of which nothing is kept but what it
+// copies. reg may be nil. An error names every problem that was found before
+// building had to stop.
+func New(cfg Config, reg *Registry) (Scheduler, error) {
+	e, err := newEngine(cfg, reg)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func newEngine(cfg Config, reg *Registry) (*engine, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	if reg == nil {
+		reg = &Registry{}
+	}
+	e := &engine{cfg: cloneConfig(&cfg), reg: reg}
+	e.par = e.cfg.Parameters.effective(e.cfg.Profile)
+	if err := errors.Join(e.unsupported()...); err != nil {
+		return nil, err
+	}
+	if err := e.buildNodes(); err != nil {
+		return nil, err
+	}
+	if err := e.buildSchema(); err != nil {
+		return nil, err
+	}
+	e.buildFeatures()
+	if err := e.buildParts(); err != nil {
+		return nil, err
+	}
+	e.jobs.row = make(map[JobID]int32)
+	e.classes.ids = make(map[classKey]int32)
+	e.try.init(len(e.nodes))
+	e.plans.init(len(e.nodes))
+	if err := e.buildRanker(); err != nil {
+		return nil, err
+	}
+	e.rank.basic = 1<<32 - 65536
+	return e, nil
+}
+
+// cloneConfig copies cfg through the snapshot codec, so that nothing is shared
+// with the caller.
+func cloneConfig(cfg *Config) Config {
+	w := codec{}
+	visitConfig(&w, cfg)
+	var out Config
+	visitConfig(&codec{buf: w.buf, reading: true}, &out)
+	return out
+}
+
+// unsupported lists what a configuration asks and this version does not do.
+// Accounts, QOS, limits and parameters of accounting are stored and shown, not
+// enforced; see [Unenforced].
+func (e *engine) unsupported() []error {
+	var errs []error
+	no := func(what string) {
+		errs = append(errs, fmt.Errorf("scheduler: check config: %s: %w", what, ErrUnsupported))
+	}
+	if len(e.cfg.Cohorts) > 0 {
+		no("cohorts")
+	}
+	if len(e.cfg.Reservations) > 0 {
+		no("reservations")
+	}
+	if t := e.par.Preempt.Type; t != "" {
+		no("preemption " + t)
+	}
+	return errs
+}
+
+// Unenforced lists what cfg says and the scheduler of this version stores and
+// shows without acting on it, one phrase each.
+func Unenforced(cfg *Config) []string {
+	var out []string
+	limits := 0
+	for i := range cfg.Accounts {
+		limits += len(cfg.Accounts[i].Limits)
+	}
+	for i := range cfg.QOS {
+		limits += len(cfg.QOS[i].Limits)
+	}
+	if limits > 0 {
+		out = append(out, fmt.Sprintf("%d limits of accounts and QOS are not enforced", limits))
+	}
+	if w := &cfg.Parameters.Priority; w.FairShare > 0 || w.QOS > 0 || w.Assoc > 0 {
+		out = append(out, "fair-share, QOS and association weights count 0")
+	}
+	if len(cfg.Licenses) > 0 {
+		out = append(out, "licences are not counted")
+	}
+	return out
+}
+
+// buildSchema lists what is counted: the fixed kinds, the tracked ones, and
+// the generic resources that nodes have.
+func (e *engine) buildSchema() error {
+	var names []string
+	have := map[string]bool{}
+	add := func(n string) {
+		if low := strings.ToLower(n); !have[low] {
+			have[low] = true
+			names = append(names, n)
+		}
+	}
+	for _, t := range e.cfg.TRES {
+		add(t)
+	}
+	for i := range e.nodes {
+		s := e.pool.Shape(int32(i))
+		for g := range s.NumGroups() {
+			add("gres/" + e.devices.Name(s.GroupName(g)))
+		}
+		e.coreWords = max(e.coreWords, s.CoreWords())
+		e.counts.CPUMilli += s.MilliCPU()
+		if g := s.Group(gres.NameGPU); g >= 0 {
+			e.counts.GPUMilli += 1000 * max(s.GroupCount(g), int64(s.NumDevices(g)))
+		}
+		if e.weightOf(topology.NodeID(i)) != e.weightOf(0) {
+			e.weighted = true
+		}
+	}
+	var err error
+	if e.schema, err = gres.NewSchema(names...); err != nil {
+		return fmt.Errorf("scheduler: read TRES: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package scheduler
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// buildNodes makes the node table, shapes and the pool from cfg.Nodes.
+func (e *engine) buildNodes() error {
+	type named struct {
+		name string
+		spec int32
+	}
+	var all []named
+	var errs []error
+	for i := range e.cfg.Nodes {
+		hosts, err := topology.ParseHostlist(e.cfg.Nodes[i].Names)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("scheduler: read nodes: %w", err))
+			continue
+		}
+		for _, h := range hosts {
+			all = append(all, named{h, int32(i)})
+		}
+	}
+	slices.SortFunc(all, func(a, b named) int { return topology.CompareHosts(a.name, b.name) })
+	names := make([]string, len(all))
+	e.nodes = make([]node, len(all))
+	for i, n := range all {
+		names[i] = n.name
+		s := &e.cfg.Nodes[n.spec]
+		e.nodes[i] = node{spec: n.spec, state: s.State, reason: s.Reason}
+		if s.State == NodeUnchanged {
+			e.nodes[i].state = NodeUp
+		}
+	}
+	table, err := topology.NewNames(names)
+	if err != nil {
+		return errors.Join(append(errs, fmt.Errorf("scheduler: read nodes: %w", err))...)
+	}
+	e.names = table
+	e.devices = gres.NewDeviceTable()
+	e.pool = gres.NewPool(len(all))
+	e.up.Init(len(all))
+	shapes := make([]gres.ShapeID, len(e.cfg.Nodes))
+	for i := range e.cfg.Nodes {
+		s, err := e.buildShape(&e.cfg.Nodes[i])
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		shapes[i] = e.pool.AddShape(s)
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	for i := range e.nodes {
+		n := &e.nodes[i]
+		e.pool.SetNode(int32(i), shapes[n.spec])
+		e.setAvailable(topology.NodeID(i))
+	}
+	e.pool.Forget()
+	return nil
+}
+
+// setAvailable makes the pool and the up set follow the node's state.
+func (e *engine) setAvailable(id topology.NodeID) {
+	on := e.nodes[id].state == NodeUp
+	if on {
+		e.up.Add(id)
+	} else {
+		e.up.Remove(id)
+	}
+	e.pool.SetAvailable(int32(id), on)
+}
+
+// appendNodes appends the nodes of a hostlist; what says where it stands.
+func (e *engine) appendNodes(dst []topology.NodeID, what, hosts string) ([]topology.NodeID, error) {
+	dst, err := e.names.AppendIDs(dst, hosts)
+	if errors.Is(err, topology.ErrUnknownNode) {
+		return dst, fmt.Errorf("scheduler: read %s: %w: %w", what, ErrUnknownNode, err)
+	}
+	if err != nil {
+		return dst, fmt.Errorf("scheduler: read %s: %w", what, err)
+	}
+	return dst, nil
+}
+
+// buildParts makes the partitions and topologies.
+func (e *engine) buildParts() error {
+	if err := e.buildTopologies(); err != nil {
+		return err
+	}
+	specs := e.cfg.Partitions
+	if len(specs) == 0 {
+		specs = []PartitionSpec{{Name: "default", Nodes: "ALL", Default: true}}
+	}
+	e.partByKey = make(map[string]int32)
+	e.defPart = -1
+	for i := range specs {
+		if err := e.addPartition(&specs[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *engine) addPartition(s *PartitionSpec) error {
+	var p partition
+	p.setSpec(s)
+	p.nodes.Init(len(e.nodes))
+	if s.Nodes == "ALL" {
+		p.nodes.AddAll()
+	} else {
+		ids, err := e.appendNodes(nil, "partition "+s.Name, s.Nodes)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			p.nodes.Add(id)
+		}
+	}
+	p.topo = -1
+	for i := range e.topos {
+		if e.topos[i].name == s.Topology || s.Topology == "" {
+			p.topo = int32(i)
+			break
+		}
+	}
+	if p.topo < 0 {
+		return fmt.Errorf("scheduler: read partition %s: topology %q: %w", s.Name, s.Topology, ErrSpec)
+	}
+	for id := range p.nodes.All() {
+		p.cpus += e.pool.Shape(int32(id)).MilliCPU() / 1000
+	}
+	e.addViews(&p)
+	if s.Default || len(e.cfg.Partitions) == 1 {
+		e.defPart = int32(len(e.parts))
+	}
+	e.partByKey[s.Name] = int32(len(e.parts))
+	e.parts = append(e.parts, p)
+	return nil
+}
+
+// setSpec makes p follow s; its nodes and topology stay.
+func (p *partition) setSpec(s *PartitionSpec) {
+	p.spec, p.tier, p.factor = *s, 1, 1
+	if s.Tier != nil {
+		p.tier = *s.Tier
+	}
+	if s.JobFactor != nil {
+		p.factor = uint32(*s.JobFactor)
+	}
+}
+
+// addViews gives the pool a view for each weight among the partition's nodes.
+func (e *engine) addViews(p *partition) {
+	var weights []uint32
+	for n := range p.nodes.All() {
+		weights = append(weights, e.weightOf(n))
+	}
+	slices.Sort(weights)
+	var set topology.NodeSet
+	set.Init(len(e.nodes))
+	for _, w := range slices.Compact(weights) {
+		set.Clear()
+		for n := range p.nodes.All() {
+			if e.weightOf(n) == w {
+				set.Add(n)
+			}
+		}
+		p.views = append(p.views, e.pool.AddView(set.Words()))
+	}
+}
+
+// buildTopologies makes the fitters. Only flat ones so far.
+func (e *engine) buildTopologies() error {
+	opt := topology.Options{Defects: e.cfg.Defects}
+	if e.cfg.Profile == ProfileSlurm {
+		opt.Profile = topology.ProfileSlurm
+	}
+	specs := e.cfg.Topologies
+	if len(specs) == 0 {
+		specs = []TopologySpec{{Name: "default", Flat: true}}
+	}
+	for i := range specs {
+		s := &specs[i]
+		if len(s.Switches)+len(s.Blocks)+len(s.Rings)+len(s.Toruses)+len(s.Levels) > 0 {
+			return fmt.Errorf("scheduler: read topology %q: other than flat: %w", s.Name, ErrUnsupported)
+		}
+		e.topos = append(e.topos, topo{name: s.Name, fitter: topology.NewFlat(s.Name, len(e.nodes)).Fitter(opt)})
+	}
+	e.totalCPUs = make([]int32, len(e.nodes))
+	for i := range e.totalCPUs {
+		e.totalCPUs[i] = int32(e.pool.Shape(int32(i)).MilliCPU() / 1000)
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// Pass makes one scheduling pass; see Scheduler.
+func (e *engine) Pass(now Time, dst []Decision) []Decision {
+	e.now = max(e.now, now)
+	e.counts.Passes++
+	e.passNo++
+	e.try.names = e.try.names[:0]
+	dst = e.endings(dst)
+	e.wakePending()
+	e.queue.merge(e.alive)
+	e.tick()
+	dst = e.startPhase(dst)
+	dst = e.planPhase(dst)
+	e.pool.Forget()
+	if checking {
+		e.check()
+	}
+	return dst
+}
+
+// alive reports whether a record still stands for a job that could start.
+func (e *engine) alive(q *record) bool { return e.jobs.rows[q.row].qgen == q.gen }
+
+// decide appends a decision about a job and numbers it.
+func (e *engine) decide(dst []Decision, r int32, op Op) []Decision {
+	j := &e.jobs.rows[r]
+	e.seq++
+	p := &e.parts[j.parts[j.partIdx]]
+	d := Decision{Seq: e.seq, Op: op, Job: j.id, ArrayTask: -1, At: e.now, Limit: j.limit, Partition: p.spec.Name}
+	if len(j.spec.QOS) > 0 {
+		d.QOS = j.spec.QOS[0]
+	}
+	if op != OpStart {
+		d.Reason = j.endWhy
+	}
+	from := len(e.try.names)
+	for i := range j.alloc {
+		e.try.names = append(e.try.names, e.names.Name(j.alloc[i].node))
+	}
+	d.Nodes = e.try.names[from:len(e.try.names):len(e.try.names)]
+	return append(dst, d)
+}
+
+// endings tells jobs to end: those that events ordered to, and those at their
+// limit.
+func (e *engine) endings(dst []Decision) []Decision {
+	for _, o := range e.orders {
+		if j := &e.jobs.rows[o.row]; j.gen == o.gen && j.running() {
+			dst = e.decide(dst, o.row, o.op)
+		}
+	}
+	e.orders = e.orders[:0]
+	h := &e.timers.limits
+	for len(h.items) > 0 && h.items[0].at <= e.now {
+		t := h.items[0]
+		h.pop()
+		j := &e.jobs.rows[t.row]
+		if j.gen != t.gen || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at {
+			continue
+		}
+		j.flags |= flagEnding
+		j.endState, j.endWhy = StateTimeout, ReasonTimeLimit
+		dst = e.decide(dst, t.row, OpKill)
+	}
+	return dst
+}
+
+// killTime is when a running job has used its limit and what it may overrun.
+func (e *engine) killTime(j *job) Time {
+	over := e.par.OverTimeLimit
+	if p := e.parts[j.parts[j.partIdx]].spec.OverTimeLimit; p != nil {
+		over = *p
+	}
+	return j.end.Add(over)
+}
+
+// wakePending gives records to jobs whose begin time has come.
+func (e *engine) wakePending() {
+	h := &e.timers.begins
+	for len(h.items) > 0 && h.items[0].at <= e.now {
+		t := h.items[0]
+		h.pop()
+		j := &e.jobs.rows[t.row]
+		if j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at {
+			continue
+		}
+		e.setEligible(e.now, t.row)
+		e.requeueRecords(t.row)
+	}
+}
+
+// startPhase starts jobs in strict order: the first that does not fit stops
+// its partition, and takes its nodes from the partitions that follow (spec:
+// backfill 1.3).
+func (e *engine) startPhase(dst []Decision) []Decision {
+	q := &e.par.Queue
+	e.try.withdrawn = false
+	if q.Disabled {
+		return dst
+	}
+	tested, starts := int32(0), int32(0)
+	for i := range e.queue.sorted {
+		rec := e.queue.sorted[i]
+		j := &e.jobs.rows[rec.row]
+		if j.qgen != rec.gen {
+			continue
+		}
+		p := &e.parts[j.parts[rec.pair]]
+		if p.failedIn == e.passNo {
+			if j.reason == ReasonNone || j.reason == ReasonResources {
+				j.reason = ReasonPriority
+			}
+			continue
+		}
+		if q.PartitionDepth > 0 {
+			if p.testedIn != e.passNo {
+				p.testedIn, p.tested = e.passNo, 0
+			}
+			if p.tested++; p.tested > q.PartitionDepth {
+				continue
+			}
+		}
+		if tested++; q.Depth > 0 && tested > q.Depth+1 || q.MaxStarts > 0 && starts >= q.MaxStarts {
+			break
+		}
+		if e.tryNow(rec, nil) {
+			dst = e.start(dst, rec, false)
+			starts++
+			continue
+		}
+		j = &e.jobs.rows[rec.row]
+		j.reason = e.why()
+		if e.blocks(j) {
+			p.failedIn = e.passNo
+			if len(e.parts) > 1 {
+				e.withdraw(&p.nodes)
+			}
+		}
+	}
+	return dst
+}
+
+// blocks reports whether a waiting job stops its partition.
+func (e *engine) blocks(j *job) bool {
+	q := &e.par.Queue
+	switch {
+	case j.prio < q.MinPrioReserve, q.MinAgeReserve > 0 && e.now.Sub(j.submit) < q.MinAgeReserve:
+		return false
+	}
+	return true
+}
+
+// withdraw takes nodes away from the records that follow in this pass.
+func (e *engine) withdraw(s *topology.NodeSet) {
+	if !e.try.withdrawn {
+		e.try.withdrawn = true
+		e.try.gone.Clear()
+	}
+	e.try.gone.Or(s)
+}
+
+// start commits what place found for a record.
+func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
+	r := rec.row
+	j := &e.jobs.rows[r]
+	e.unqueue(r)
+	j.partIdx = rec.pair
+	j.limit = e.timeLimit(j, int(rec.pair))
+	e.takeGrants(j, r)
+	j.state = StateRunning
+	j.flags |= flagUnconfirmed
+	j.reason = ReasonNone
+	j.start, j.end = e.now, e.now.Add(j.limit)
+	e.counts.Pending--
+	e.counts.Running++
+	e.counts.Starts++
+	e.countUse(j, 1)
+	e.pushLimit(r)
+	dst = e.decide(dst, r, OpStart)
+	d := &dst[len(dst)-1]
+	d.Backfill = backfill
+	j.seq = d.Seq
+	return dst
+}
+
+// Wake returns the next instant at which a pass could decide differently; see
+// Scheduler.
+func (e *engine) Wake() (Time, bool) {
+	at := Never
+	if len(e.orders) > 0 {
+		return e.now, true
+	}
+	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins} {
+		for len(h.items) > 0 {
+			t := h.items[0]
+			j := &e.jobs.rows[t.row]
+			stale := j.gen != t.gen
+			if h == &e.timers.limits {
+				stale = stale || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at
+			} else {
+				stale = stale || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at
+			}
+			if !stale {
+				at = min(at, t.at)
+				break
+			}
+			h.pop()
+		}
+	}
+	if e.counts.Pending > 0 {
+		if e.ages() {
+			at = min(at, e.nextCal)
+		}
+		if e.par.Plan.Interval > 0 && e.par.Plan.Mode == PlanBackfill {
+			at = min(at, e.nextBF)
+		}
+	}
+	return max(at, e.now), at != Never
+}
+
+// countUse adds what a job holds to the totals, or takes it off.
+func (e *engine) countUse(j *job, sign int64) {
+	u := e.use(j)
+	e.counts.CPUMilliUsed += sign * u.cpuMilli
+	e.counts.GPUMilliUsed += sign * u.gpuMilli
+}
+
+// A jobUse is what a job holds in all.
+type jobUse struct {
+	cpuMilli, gpuMilli, memMiB int64
+}
+
+func (e *engine) use(j *job) jobUse {
+	var u jobUse
+	for i := range j.alloc {
+		a := &j.alloc[i]
+		u.cpuMilli += a.grant.CPUs*1000 + a.grant.MilliCPU
+		u.memMiB += a.grant.MemMiB
+		s := e.pool.Shape(int32(a.node))
+		for _, d := range a.grant.Devices {
+			u.gpuMilli += gpuMilli(s, int(d.Group), int(d.Device), d.Units)
+		}
+	}
+	return u
+}
+
+// roundUp rounds t up to the grain of plans.
+func (e *engine) roundUp(t Time) Time {
+	g := Time(e.par.Plan.Resolution / time.Microsecond)
+	if g <= 1 || t == Never {
+		return t
+	}
+	return (t + g - 1) / g * g
+}

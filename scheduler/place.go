@@ -1,0 +1,380 @@
+package scheduler
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// scratch is the working memory of placement. It is sized when nodes change and
+// reused by every try.
+type scratch struct {
+	names []string // of this pass's decisions
+
+	withdrawn bool             // gone holds something
+	gone      topology.NodeSet // nodes of blocked partitions
+
+	within topology.NodeSet // nodes that the try may use
+	mask   topology.NodeSet // of those, the ones without a plan in the way
+	fit    topology.NodeSet // nodes that could take the request
+	cols   gres.Columns     // what they give when devices need not be near
+	near   gres.Columns     // what they give when devices must be near
+	weight []int64
+
+	req  topology.Request
+	res  topology.Result
+	topo topology.Scratch
+	work gres.Scratch
+
+	chosen []gres.Chosen
+	nodes  []topology.NodeID // what was found, in node order
+	grants []gres.Grant      // what is held on each
+	row    []uint64
+	union  []uint64
+	rows   []uint64 // copies of rows that a Chosen points to
+
+	refusal topology.Refusal
+	found   bool
+	hold    bool
+	fresh   bool // refusal says something
+}
+
+func (s *scratch) init(nodes int) {
+	for _, set := range []*topology.NodeSet{&s.gone, &s.within, &s.mask, &s.fit} {
+		set.Init(nodes)
+	}
+	s.cols.Size(nodes)
+	s.near.Size(nodes)
+	s.weight = make([]int64, nodes)
+}
+
+// set stores what a node gives into the relaxed columns.
+func (s *scratch) set(n topology.NodeID, f *gres.NodeFit) {
+	setColumn(&s.cols, n, f)
+	if f.Refusal == gres.RefuseNone {
+		s.fit.Add(n)
+	} else {
+		s.fit.Remove(n)
+	}
+}
+
+func setColumn(c *gres.Columns, n topology.NodeID, f *gres.NodeFit) {
+	w, b := n>>6, uint64(1)<<(n&63)
+	if f.Refusal != gres.RefuseNone {
+		c.Fit[w] &^= b
+		c.CPUs[n], c.Devices[n], c.Near[n] = 0, 0, 0
+		return
+	}
+	c.Fit[w] |= b
+	c.CPUs[n], c.Near[n] = f.CPUs, f.Near
+	c.Devices[n] = int32(f.Devices[0])
+}
+
+// tryNow looks for a place for a record at this instant. With plans it keeps
+// clear of what they hold while the job would run. What it finds is in the
+// scratch, and nothing is booked.
+func (e *engine) tryNow(rec record, plans *planner) bool {
+	s := &e.try
+	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
+	j := &e.jobs.rows[rec.row]
+	c := &e.classes.rows[j.classes[rec.pair]]
+	free := plans == nil && !s.withdrawn || plans != nil && plans.n == 0
+	if c.failed == e.freed+1 {
+		// Nothing has become free since it failed on all nodes.
+		s.refusal = c.refusal
+		return false
+	}
+	limit := e.timeLimit(j, int(rec.pair))
+	c = e.openFit(rec)
+	if c.one {
+		s.found = e.placeOne(c, limit, plans)
+	} else {
+		s.found = e.placeMany(c, limit, plans)
+	}
+	if !s.found && free {
+		c.failed, c.refusal = e.freed+1, s.refusal
+	}
+	return s.found
+}
+
+// openFit readies the set of nodes that a record may use.
+func (e *engine) openFit(rec record) *class {
+	s := &e.try
+	j := &e.jobs.rows[rec.row]
+	c := &e.classes.rows[j.classes[rec.pair]]
+	s.within.Copy(c.nodes)
+	if s.withdrawn {
+		s.within.AndNot(&s.gone)
+	}
+	return c
+}
+
+// placeOne finds the first node, in order of weight and index, that takes a
+// one-node request: first with its devices near its cores, then anywhere (spec:
+// topology 2.4).
+func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
+	s := &e.try
+	p := &e.parts[c.key.part]
+	within := s.within.Words()
+	if plans == nil && !s.withdrawn && c.all {
+		within = nil
+	}
+	planned := plans != nil && e.maskPlans(plans, limit)
+	if planned {
+		within = s.mask.Words()
+	}
+	s.need(1)
+	for pass := c.firstPass; pass <= gres.PassAny; pass++ {
+		n := topology.NodeID(e.pool.PlaceOne(c.pool, pass, p.views, within, &s.grants[0]))
+		if planned {
+			n = e.onPlanned(c, pass, limit, plans, n)
+		}
+		if n >= 0 {
+			s.nodes = append(s.nodes[:0], n)
+			return true
+		}
+	}
+	s.refusal = topology.Refusal{Rule: topology.RuleEmpty, Unit: topology.NoUnit}
+	return false
+}
+
+// maskPlans stores the nodes of within that no plan of [now, now+limit) needs,
+// and reports whether any is missing.
+func (e *engine) maskPlans(plans *planner, limit time.Duration) bool {
+	s := &e.try
+	end := e.now.Add(limit)
+	any := false
+	s.mask.Copy(&s.within)
+	for n := range plans.nodes.All() {
+		for _, id := range plans.byNode[n] {
+			if plans.all[id].start < end {
+				s.mask.Remove(n)
+				any = true
+				break
+			}
+		}
+	}
+	return any
+}
+
+// onPlanned tries the nodes that maskPlans left out, beside their plans, and
+// returns the one to take: it or best, whichever comes first in order of weight
+// and index. Its grant is in the scratch.
+func (e *engine) onPlanned(c *class, pass gres.Pass, limit time.Duration, plans *planner, best topology.NodeID) topology.NodeID {
+	s := &e.try
+	s.need(2)
+	for n := range plans.nodes.All() {
+		if !s.within.Has(n) || s.mask.Has(n) || !e.up.Has(n) || best >= 0 && !e.before(n, best) {
+			continue
+		}
+		row := gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, e.now, limit)}
+		f := gres.Evaluate(row, &c.req, pass, 1, &s.work)
+		if f.Refusal != gres.RefuseNone {
+			continue
+		}
+		s.chosen = append(s.chosen[:0], gres.Chosen{Node: row, Fit: f})
+		var t gres.Taking
+		t.Start(&c.req)
+		s.chosen[0].CPUs, s.chosen[0].Devices = t.Take(row.Shape, &c.req, &f)
+		if t.Enough(&c.req) && gres.Select(s.grants[1:2], s.chosen, &c.req, pass, 1, &s.work) == gres.RefuseNone {
+			s.grants[0], s.grants[1] = s.grants[1], s.grants[0]
+			best = n
+		}
+	}
+	return best
+}
+
+// before orders nodes as one-node requests try them.
+func (e *engine) before(a, b topology.NodeID) bool {
+	wa, wb := e.weightOf(a), e.weightOf(b)
+	return wa < wb || wa == wb && a < b
+}
+
+// need makes room for the grants of n nodes.
+func (s *scratch) need(n int) {
+	for len(s.grants) < n {
+		s.grants = append(s.grants, gres.Grant{})
+	}
+}
+
+// placeMany fills the columns and asks the topology.
+func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
+	s := &e.try
+	planned := plans != nil && e.maskPlans(plans, limit)
+	within := s.within.Words()
+	e.pool.Fill(&s.cols, c.pool, gres.PassAny, c.min, within)
+	copy(s.fit.Words(), s.cols.Fit)
+	if c.firstPass == gres.PassNear {
+		e.pool.Fill(&s.near, c.pool, gres.PassNear, c.min, within)
+	}
+	if planned {
+		for n := range plans.nodes.All() {
+			if !s.within.Has(n) || s.mask.Has(n) || !e.up.Has(n) {
+				continue
+			}
+			row := gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, e.now, limit)}
+			f := gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)
+			s.set(n, &f)
+			if c.firstPass == gres.PassNear {
+				f = gres.Evaluate(row, &c.req, gres.PassNear, int(c.min), &s.work)
+				setColumn(&s.near, n, &f)
+			}
+		}
+	}
+	return e.arrange(c, e.now, limit, plans)
+}
+
+// arrange lets the topology choose among the nodes of the columns at t, and
+// gres choose what the job gets on each.
+func (e *engine) arrange(c *class, t Time, limit time.Duration, plans *planner) bool {
+	s := &e.try
+	e.fitRequest(c, t)
+	f := e.topos[e.parts[c.key.part].topo].fitter
+	if !f.Fit(&s.topo, &s.req, &s.res) {
+		s.refusal = s.res.Refusal
+		return false
+	}
+	pass := c.firstPass
+	if s.res.Relaxed || t > e.now {
+		pass = gres.PassAny
+	}
+	s.nodes = append(s.nodes[:0], s.res.Nodes...)
+	e.choose(c, pass, t, limit, plans)
+	s.need(len(s.nodes))
+	why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, pass, int(c.min), &s.work)
+	s.hold = why == gres.RefuseHold
+	if why != gres.RefuseNone {
+		s.refusal = topology.Refusal{Rule: topology.RuleShort, Unit: topology.NoUnit}
+	}
+	return why == gres.RefuseNone
+}
+
+// choose fills chosen for the nodes of the result: each as it is over the job's
+// time, with the share of CPUs and devices that falls to it in the order in
+// which the fitter took them.
+func (e *engine) choose(c *class, pass gres.Pass, t Time, limit time.Duration, plans *planner) {
+	s := &e.try
+	s.chosen, s.rows = s.chosen[:0], s.rows[:0]
+	for _, n := range s.nodes {
+		row := e.pool.Row(int32(n))
+		if t > e.now || plans != nil && plans.nodes.Has(n) {
+			row = e.rowAt(n, t, limit)
+		}
+		s.rows = append(s.rows, row...)
+	}
+	at := 0
+	for _, n := range s.nodes {
+		sh := e.pool.Shape(int32(n))
+		row := gres.NodeRow{Shape: sh, Row: s.rows[at : at+sh.RowLen()]}
+		at += sh.RowLen()
+		s.chosen = append(s.chosen, gres.Chosen{Node: row, Fit: gres.Evaluate(row, &c.req, pass, int(c.min), &s.work)})
+	}
+	e.share(c)
+}
+
+// share deals CPUs and devices counted over the job out to the chosen nodes.
+func (e *engine) share(c *class) {
+	s := &e.try
+	var take gres.Taking
+	take.Start(&c.req)
+	for _, n := range s.res.Order {
+		i := indexOf(s.nodes, n)
+		x := &s.chosen[i]
+		x.CPUs, x.Devices = take.Take(x.Node.Shape, &c.req, &x.Fit)
+	}
+}
+
+// indexOf finds n in the ascending list nodes.
+func indexOf(nodes []topology.NodeID, n topology.NodeID) int {
+	lo, hi := 0, len(nodes)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if nodes[m] < n {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo
+}
+
+// fitRequest makes the topology request of a class from the columns.
+func (e *engine) fitRequest(c *class, t Time) {
+	s := &e.try
+	s.req = c.fit
+	s.req.Eligible = &s.fit
+	s.req.List = c.list
+	s.req.MaxSwitchWait = e.par.Select.MaxSwitchWait
+	gpus := c.fit.GPUs > 0
+	if c.firstPass == gres.PassNear && t == e.now {
+		// Nodes that fit in the first pass alone are offered too; their relaxed
+		// column is what the second pass says.
+		for w := range s.near.Fit {
+			for x := s.near.Fit[w] &^ s.fit.Words()[w]; x != 0; x &= x - 1 {
+				n := w<<6 | bits.TrailingZeros64(x)
+				s.cols.CPUs[n], s.cols.Devices[n] = 0, 0
+			}
+			for x := s.fit.Words()[w] &^ s.near.Fit[w]; x != 0; x &= x - 1 {
+				n := w<<6 | bits.TrailingZeros64(x)
+				s.near.CPUs[n], s.near.Devices[n] = 0, 0
+			}
+			s.fit.Words()[w] |= s.near.Fit[w]
+		}
+		s.req.CPUs, s.req.RelaxedCPUs = s.near.CPUs, s.cols.CPUs
+		if gpus {
+			s.req.NodeGPUs, s.req.RelaxedGPUs = s.near.Devices, s.cols.Devices
+		}
+	} else {
+		s.req.CPUs = s.cols.CPUs
+		if gpus {
+			s.req.NodeGPUs = s.cols.Devices
+		}
+		s.req.Sifted = true
+	}
+	s.req.Weights = nil
+	if e.weighted || c.wantsGPU {
+		for n := range s.fit.All() {
+			near := int32(0)
+			if c.wantsGPU {
+				near = int32(s.cols.Near[n])
+				if s.req.RelaxedCPUs != nil {
+					near = max(near, int32(s.near.Near[n]))
+				}
+			}
+			s.weight[n] = topology.Weight(0, e.weightOf(n), near)
+		}
+		s.req.Weights = s.weight
+	}
+}
+
+// weightOf is the node's configured weight, 1 if unset.
+func (e *engine) weightOf(n topology.NodeID) uint32 {
+	return max(e.cfg.Nodes[e.nodes[n].spec].Weight, 1)
+}
+
+// takeGrants books what the scratch holds for job row r.
+func (e *engine) takeGrants(j *job, r int32) {
+	j.alloc = copyGrants(j.alloc[:0], e.try.nodes, e.try.grants)
+	for i := range j.alloc {
+		a := &j.alloc[i]
+		e.pool.Take(int32(a.node), &a.grant)
+		e.joinNode(a.node, r)
+	}
+}
+
+// why is the reason of the last failed try.
+func (e *engine) why() Reason {
+	switch e.try.refusal.Rule {
+	case topology.RuleNoFit, topology.RuleSegment:
+		return ReasonTopology
+	case topology.RuleShort:
+		if e.try.refusal.Unit != topology.NoUnit {
+			return ReasonTopologyInsufficient
+		}
+	case topology.RuleRequired, topology.RuleRequiredUnit:
+		return ReasonReqNodeNotAvail
+	}
+	return ReasonResources
+}

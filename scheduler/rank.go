@@ -1,0 +1,204 @@
+package scheduler
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
+)
+
+// buildRanker makes the priority computation follow parameters, partitions and
+// nodes.
+func (e *engine) buildRanker() error {
+	p := &e.par.Priority
+	cfg := priority.Config{MaxAge: p.MaxAge, FavorSmall: p.FavorSmall}
+	cfg.Age, cfg.JobSize, cfg.Partition = p.Age, p.JobSize, p.Partition
+	cfg.Assoc, cfg.FairShare, cfg.QOS = p.Assoc, p.FairShare, p.QOS
+	cl := priority.Cluster{Nodes: int64(len(e.nodes)), Kinds: e.schema.Len()}
+	for i := range e.nodes {
+		cl.CPUs += e.pool.Shape(int32(i)).MilliCPU() / 1000
+	}
+	for i := range e.parts {
+		cl.PartitionFactor = append(cl.PartitionFactor, e.parts[i].factor)
+		cl.PartitionTRES = append(cl.PartitionTRES, e.partitionTRES(&e.parts[i])...)
+	}
+	if p.TRES != "" {
+		w, err := e.tresWeights(p.TRES)
+		if err != nil {
+			return err
+		}
+		cfg.TRES = w
+	}
+	e.rank.mf = priority.NewMultifactor(cfg, &cl)
+	e.rank.kinds = e.schema.Len()
+	e.rank.grow(len(e.jobs.rows))
+	return nil
+}
+
+// partitionTRES counts what the partition's nodes have.
+func (e *engine) partitionTRES(p *partition) []int64 {
+	row := make([]int64, e.schema.Len())
+	for id := range p.nodes.All() {
+		s := e.pool.Shape(int32(id))
+		row[gres.CPU] += s.MilliCPU() / 1000
+		row[gres.Mem] += s.MemMiB()
+		row[gres.Node]++
+		for g := range s.NumGroups() {
+			name := e.devices.Name(s.GroupName(g))
+			if k, ok := e.schema.Kind("gres/" + name); ok {
+				row[k] += s.GroupCount(g)
+			}
+		}
+	}
+	return row
+}
+
+// A ranker computes priorities over columns with one row a job.
+type ranker struct {
+	mf    *priority.Multifactor
+	jobs  priority.Jobs
+	kinds int
+	prio  []uint32
+	rows  []int32
+	basic uint32 // next priority handed out by priority/basic, counted down
+}
+
+// grow gives the columns n rows.
+func (r *ranker) grow(n int) {
+	if have := len(r.jobs.Partition); n > have {
+		k := n - have + n/4
+		r.jobs.Partition = append(r.jobs.Partition, make([]int32, k)...)
+		r.jobs.QOS = append(r.jobs.QOS, make([]int32, k)...)
+		r.jobs.Assoc = append(r.jobs.Assoc, make([]int32, k)...)
+		r.jobs.Age = append(r.jobs.Age, make([]time.Duration, k)...)
+		r.jobs.Nodes = append(r.jobs.Nodes, make([]int32, k)...)
+		r.jobs.CPUs = append(r.jobs.CPUs, make([]int32, k)...)
+		r.jobs.TimeLimit = append(r.jobs.TimeLimit, make([]time.Duration, k)...)
+		r.jobs.Nice = append(r.jobs.Nice, make([]int32, k)...)
+		r.jobs.Site = append(r.jobs.Site, make([]int32, k)...)
+		r.prio = append(r.prio, make([]uint32, k)...)
+	}
+	if want := len(r.jobs.Partition) * r.kinds; len(r.jobs.TRES) < want {
+		r.jobs.TRES = append(r.jobs.TRES, make([]int64, want-len(r.jobs.TRES))...)
+	}
+}
+
+// fillRow copies what priority needs of a job into its row of the columns.
+func (e *engine) fillRow(r int32) {
+	j := &e.jobs.rows[r]
+	c := &e.classes.rows[j.classes[0]]
+	k := &e.rank.jobs
+	k.Partition[r] = j.parts[0]
+	k.QOS[r], k.Assoc[r] = -1, -1
+	k.Age[r] = e.age(j)
+	k.Nodes[r] = c.min
+	k.CPUs[r] = c.req.MinCPUs
+	k.TimeLimit[r] = j.limit
+	k.Nice[r] = clamp32(j.spec.Nice)
+	k.Site[r] = clamp32(j.spec.SiteFactor)
+	row := k.TRES[int(r)*e.rank.kinds:][:e.rank.kinds]
+	clear(row)
+	copy(row, c.tres)
+}
+
+func clamp32(v int64) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, v))) }
+
+// age is how long the job has earned age.
+func (e *engine) age(j *job) time.Duration {
+	if j.eligible == Never || j.eligible >= e.now {
+		return 0
+	}
+	return e.now.Sub(j.eligible)
+}
+
+// computePriority sets the priority of a job that is new or has changed.
+func (e *engine) computePriority(r int32) {
+	j := &e.jobs.rows[r]
+	switch {
+	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
+		j.prio = 0
+		return
+	case j.spec.Priority > 0:
+		j.prio = j.spec.Priority
+		return
+	case e.par.Priority.Basic:
+		if j.prio == 0 {
+			e.rank.basic--
+			j.prio = e.rank.basic
+		}
+		return
+	}
+	e.fillRow(r)
+	var prio [1]uint32
+	e.rank.rows = append(e.rank.rows[:0], r)
+	e.rank.mf.RankRows(prio[:], &e.rank.jobs, nil, e.rank.rows)
+	j.prio = prio[0]
+}
+
+// ages reports whether priorities change with time alone.
+func (e *engine) ages() bool { return e.par.Priority.Age > 0 && !e.par.Priority.Basic }
+
+// tick recomputes the priorities of waiting jobs when a calculation period has
+// passed.
+func (e *engine) tick() {
+	if e.now < e.nextCal {
+		return
+	}
+	period := Time(e.par.Priority.CalcPeriod / time.Microsecond)
+	e.nextCal = e.now + period - (e.now-e.nextCal)%period
+	if !e.ages() || len(e.queue.sorted) == 0 {
+		return
+	}
+	rows := e.rank.rows[:0]
+	for i := range e.queue.sorted {
+		q := &e.queue.sorted[i]
+		if j := &e.jobs.rows[q.row]; q.gen == j.qgen && q.pair == j.firstPair && j.spec.Priority == 0 {
+			e.rank.jobs.Age[q.row] = e.age(j)
+			rows = append(rows, q.row)
+		}
+	}
+	e.rank.rows = rows
+	e.rank.mf.RankRows(e.rank.prio[:len(rows)], &e.rank.jobs, nil, rows)
+	for i, r := range rows {
+		e.jobs.rows[r].prio = e.rank.prio[i]
+	}
+	for i := range e.queue.sorted {
+		q := &e.queue.sorted[i]
+		if j := &e.jobs.rows[q.row]; q.gen == j.qgen {
+			q.key = rankKey(e.parts[j.parts[q.pair]].tier, j.prio)
+		}
+	}
+	e.queue.resort()
+}
+
+// rerank gives every pending job its priority, reason and records anew.
+func (e *engine) rerank(now Time) {
+	e.queue.reset()
+	for r := range e.jobs.rows {
+		if e.jobs.rows[r].state == StatePending {
+			e.jobs.rows[r].flags &^= flagQueued
+			e.jobs.rows[r].qgen++
+			e.setEligible(now, int32(r))
+			e.requeueRecords(int32(r))
+		}
+	}
+}
+
+// tresWeights reads PriorityWeightTRES: "cpu=100,gres/gpu=-2.5".
+func (e *engine) tresWeights(text string) ([]float64, error) {
+	w := make([]float64, e.schema.Len())
+	for item := range strings.SplitSeq(text, ",") {
+		name, value, _ := strings.Cut(item, "=")
+		k, ok := e.schema.Kind(name)
+		x, err := strconv.ParseFloat(value, 64)
+		if !ok || err != nil || math.IsNaN(x) || math.IsInf(x, 0) {
+			return nil, fmt.Errorf("scheduler: read TRES weights %q: item %q: %w", text, item, ErrSpec)
+		}
+		w[k] = x
+	}
+	return w, nil
+}

@@ -1,0 +1,287 @@
+package schedtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/berth-sched/berth/scheduler"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// A call is one entry of a journal: an event, or a pass.
+type call struct {
+	now   scheduler.Time
+	event *scheduler.Event
+}
+
+// CheckLaws drives schedulers that make returns with random events and checks
+// after each what must always hold:
+//
+//   - nothing is given twice, and nobody gets more than a node has
+//   - a job starts on all its nodes or not at all
+//   - an event that is refused changes nothing
+//   - a snapshot restores the state exactly, and both go on alike
+//   - a journal, through JSON, replays to the same state and decisions
+//   - waiting, explaining and forecasting change nothing
+func CheckLaws(t *testing.T, make func(scheduler.Config) (scheduler.Scheduler, error)) {
+	t.Helper()
+	rapid.Check(t, func(t *rapid.T) { Laws(t, make) })
+}
+
+// Laws is one random sequence of CheckLaws, for rapid.MakeFuzz.
+func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) {
+	cfg := GenConfig(t)
+	s, err := make(cfg)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	r := &run{t: t, cfg: cfg, make: make, s: s, live: map[scheduler.JobID]bool{}}
+	t.Repeat(map[string]func(*rapid.T){
+		"submit": func(t *rapid.T) {
+			r.next++
+			r.apply(t, scheduler.Submit(GenJob(t, r.next)))
+		},
+		"pass":    func(t *rapid.T) { r.pass(t) },
+		"advance": func(t *rapid.T) { r.advance(t) },
+		"end": func(t *rapid.T) {
+			r.onRunning(t, func(id scheduler.JobID) scheduler.Event { return scheduler.Ended(id, scheduler.JobEnd{}) })
+		},
+		"cancel":  func(t *rapid.T) { r.onAny(t, scheduler.Cancel) },
+		"hold":    func(t *rapid.T) { r.onAny(t, scheduler.Hold) },
+		"release": func(t *rapid.T) { r.onAny(t, scheduler.Release) },
+		"requeue": func(t *rapid.T) { r.onAny(t, scheduler.Requeue) },
+		"node": func(t *rapid.T) {
+			state := rapid.SampledFrom([]scheduler.NodeState{scheduler.NodeUp, scheduler.NodeDrain, scheduler.NodeDown}).Draw(t, "state")
+			r.apply(t, scheduler.SetNodes("a0", state, "law"))
+		},
+		"restart": func(t *rapid.T) { r.restart(t) },
+		"look":    func(t *rapid.T) { r.look(t) },
+		"":        func(t *rapid.T) { r.check(t) },
+	})
+	r.replay(t)
+}
+
+type run struct {
+	t       *rapid.T
+	cfg     scheduler.Config
+	make    func(scheduler.Config) (scheduler.Scheduler, error)
+	s       scheduler.Scheduler
+	now     scheduler.Time
+	next    scheduler.JobID
+	journal []call
+	decided []scheduler.Decision
+	live    map[scheduler.JobID]bool // started, not ended
+}
+
+func hashOf(s scheduler.Scheduler) (h uint64) {
+	s.View(func(v scheduler.View) { h = v.Hash() })
+	return h
+}
+
+func jobsOf(s scheduler.Scheduler) (jobs []scheduler.JobView) {
+	s.View(func(v scheduler.View) { jobs = slices.Collect(v.Jobs()) })
+	return jobs
+}
+
+// apply applies an event; a refusal must leave the state as it was.
+func (r *run) apply(t *rapid.T, ev scheduler.Event) bool {
+	before := hashOf(r.s)
+	if err := r.s.Apply(r.now, ev); err != nil {
+		if after := hashOf(r.s); after != before {
+			t.Fatalf("%s was refused (%v) and changed the state", ev.Kind, err)
+		}
+		return false
+	}
+	r.journal = append(r.journal, call{r.now, &ev})
+	return true
+}
+
+func (r *run) pass(t *rapid.T) {
+	dec := r.s.Pass(r.now, nil)
+	r.journal = append(r.journal, call{now: r.now})
+	for i := range dec {
+		d := dec[i]
+		d.Nodes = slices.Clone(d.Nodes)
+		r.decided = append(r.decided, d)
+		if d.Op == scheduler.OpStart {
+			r.checkStart(t, &d)
+			r.live[d.Job] = true
+			if rapid.IntRange(0, 9).Draw(t, "start outcome") == 0 {
+				r.apply(t, scheduler.Failed(&d, "law"))
+				delete(r.live, d.Job)
+			} else {
+				r.apply(t, scheduler.Started(&d))
+			}
+		}
+	}
+	for i := range dec {
+		if op := dec[i].Op; op == scheduler.OpKill || op == scheduler.OpRequeue {
+			if r.live[dec[i].Job] && rapid.Bool().Draw(t, "ends at once") {
+				r.apply(t, scheduler.Ended(dec[i].Job, scheduler.JobEnd{}))
+				delete(r.live, dec[i].Job)
+			}
+		}
+	}
+}
+
+// checkStart compares a start with what the job asked.
+func (r *run) checkStart(t *rapid.T, d *scheduler.Decision) {
+	r.s.View(func(v scheduler.View) {
+		spec := v.Spec(d.Job)
+		alloc := v.AppendAlloc(nil, d.Job)
+		if len(alloc) != len(d.Nodes) || len(alloc) < int(spec.MinNodes) {
+			t.Fatalf("job %d asked %d nodes, was told %v and holds %d", d.Job, spec.MinNodes, d.Nodes, len(alloc))
+		}
+		cpus := int64(0)
+		for i := range alloc {
+			if alloc[i].Node != d.Nodes[i] {
+				t.Fatalf("job %d was told %v and holds %s", d.Job, d.Nodes, alloc[i].Node)
+			}
+			cpus += alloc[i].CPUs
+		}
+		if cpus < int64(spec.Tasks) {
+			t.Fatalf("job %d asked %d tasks and got %d CPUs", d.Job, spec.Tasks, cpus)
+		}
+	})
+}
+
+func (r *run) advance(t *rapid.T) {
+	r.now = r.now.Add(time.Duration(rapid.IntRange(1, 10).Draw(t, "seconds")) * time.Second)
+	if at, ok := r.s.Wake(); ok && rapid.Bool().Draw(t, "to wake") && at > r.now {
+		r.now = at
+	}
+}
+
+func (r *run) onRunning(t *rapid.T, ev func(scheduler.JobID) scheduler.Event) {
+	if len(r.live) == 0 {
+		t.Skip("nothing runs")
+	}
+	var ids []scheduler.JobID
+	for id := range r.live {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	id := rapid.SampledFrom(ids).Draw(t, "job")
+	if r.apply(t, ev(id)) {
+		delete(r.live, id)
+	}
+}
+
+func (r *run) onAny(t *rapid.T, ev func(scheduler.JobID) scheduler.Event) {
+	if r.next == 0 {
+		t.Skip("no job")
+	}
+	r.apply(t, ev(scheduler.JobID(rapid.Uint64Range(1, uint64(r.next)).Draw(t, "job"))))
+}
+
+// restart goes on with the scheduler that a snapshot makes.
+func (r *run) restart(t *rapid.T) {
+	b, err := r.s.AppendSnapshot(nil)
+	if err != nil {
+		t.Fatalf("AppendSnapshot: %v", err)
+	}
+	s, err := scheduler.Restore(b, nil)
+	if err != nil {
+		t.Fatalf("Restore: %v", err)
+	}
+	if hashOf(s) != hashOf(r.s) {
+		t.Fatalf("the restored state differs (-first +restored):\n%s", cmp.Diff(jobsOf(r.s), jobsOf(s)))
+	}
+	again, err := s.AppendSnapshot(nil)
+	if err != nil || !bytes.Equal(b, again) {
+		t.Fatalf("the snapshot of the restored scheduler differs (%v)", err)
+	}
+	r.s = s
+}
+
+// look asks everything that must change nothing.
+func (r *run) look(t *rapid.T) {
+	before := hashOf(r.s)
+	r.s.Wake()
+	if r.next > 0 {
+		id := scheduler.JobID(rapid.Uint64Range(1, uint64(r.next)).Draw(t, "job"))
+		if x, err := r.s.Explain(id); err == nil {
+			_ = x.String()
+		}
+	}
+	if _, err := r.s.Forecast([]scheduler.JobSpec{*GenJob(t, r.next+1000)}); err != nil {
+		t.Fatalf("Forecast: %v", err)
+	}
+	if hashOf(r.s) != before {
+		t.Fatal("looking changed the state")
+	}
+}
+
+// check counts what jobs hold on each node, by names alone.
+func (r *run) check(t *rapid.T) {
+	type thing struct {
+		node, name string
+		index      int32
+	}
+	r.s.View(func(v scheduler.View) {
+		held := map[thing]scheduler.JobID{}
+		mem, total := map[string]int64{}, map[string]int64{}
+		take := func(id scheduler.JobID, x thing) {
+			if o, ok := held[x]; ok {
+				t.Fatalf("%s %d of %s is held by jobs %d and %d", x.name, x.index, x.node, o, id)
+			}
+			held[x] = id
+		}
+		for j := range v.Jobs() {
+			for _, a := range v.AppendAlloc(nil, j.ID) {
+				for _, c := range a.Cores {
+					take(j.ID, thing{a.Node, "core", c})
+				}
+				for _, d := range a.Devices {
+					take(j.ID, thing{a.Node, d.Name, d.Index})
+				}
+				mem[a.Node] += a.MemMiB
+			}
+		}
+		for n := range v.Nodes() {
+			total[n.Name] = n.MemMiB
+			if mem[n.Name] != n.MemUsedMiB || mem[n.Name] > n.MemMiB {
+				t.Fatalf("node %s: jobs hold %d MiB, the node says %d of %d", n.Name, mem[n.Name], n.MemUsedMiB, n.MemMiB)
+			}
+		}
+	})
+}
+
+// replay runs the journal, put through JSON, on a new scheduler.
+func (r *run) replay(t *rapid.T) {
+	s, err := r.make(r.cfg)
+	if err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	var decided []scheduler.Decision
+	for _, c := range r.journal {
+		if c.event == nil {
+			for _, d := range s.Pass(c.now, nil) {
+				d.Nodes = slices.Clone(d.Nodes)
+				decided = append(decided, d)
+			}
+			continue
+		}
+		b, err := json.Marshal(c.event)
+		if err != nil {
+			t.Fatalf("event to JSON: %v", err)
+		}
+		var ev scheduler.Event
+		if err := json.Unmarshal(b, &ev); err != nil {
+			t.Fatalf("event from JSON %s: %v", b, err)
+		}
+		if err := s.Apply(c.now, ev); err != nil {
+			t.Fatalf("replay refuses %s: %v", b, err)
+		}
+	}
+	if diff := cmp.Diff(r.decided, decided); diff != "" {
+		t.Fatalf("replayed decisions differ (-first +replayed):\n%s", diff)
+	}
+	if hashOf(s) != hashOf(r.s) {
+		t.Fatalf("the replayed state differs (-first +replayed):\n%s", cmp.Diff(jobsOf(r.s), jobsOf(s)))
+	}
+}

@@ -1,0 +1,347 @@
+package scheduler
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// snapshotVersion is the first byte of a snapshot.
+const snapshotVersion = 1
+
+// AppendSnapshot appends the whole state; see Scheduler.
+func (e *engine) AppendSnapshot(dst []byte) ([]byte, error) {
+	c := codec{buf: append(dst, snapshotVersion)}
+	visitConfig(&c, &e.cfg)
+	e.visitState(&c)
+	return c.buf, nil
+}
+
+// Restore returns the scheduler whose AppendSnapshot made b. The registry must
+// equal the original's.
+func Restore(b []byte, reg *Registry) (Scheduler, error) {
+	e, err := restore(b, reg)
+	if err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+func restore(b []byte, reg *Registry) (*engine, error) {
+	if len(b) == 0 || b[0] != snapshotVersion {
+		return nil, fmt.Errorf("scheduler: read snapshot: version: %w", ErrSnapshot)
+	}
+	c := codec{buf: b[1:], reading: true}
+	var cfg Config
+	visitConfig(&c, &cfg)
+	if c.err != nil {
+		return nil, c.err
+	}
+	e, err := newEngine(cfg, reg)
+	if err != nil {
+		return nil, fmt.Errorf("scheduler: read snapshot: %w: %w", ErrSnapshot, err)
+	}
+	e.visitState(&c)
+	if c.err == nil && len(c.buf) > 0 {
+		c.fail("bytes left over")
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
+	e.pool.Forget()
+	return e, nil
+}
+
+// Fork returns an independent copy; see Scheduler.
+func (e *engine) Fork() (Scheduler, error) { return e.fork() }
+
+func (e *engine) fork() (*engine, error) {
+	b, err := e.AppendSnapshot(nil)
+	if err != nil {
+		return nil, err
+	}
+	return restore(b, e.reg)
+}
+
+// visitState visits the books. Reading starts from an engine that New made.
+func (e *engine) visitState(c *codec) {
+	num(c, &e.now)
+	c.uint(&e.seq)
+	c.uint(&e.freed)
+	c.uint(&e.arrivals)
+	c.uint(&e.passNo)
+	num(c, &e.nextCal)
+	num(c, &e.nextBF)
+	num(c, &e.rank.basic)
+	c.uint(&e.plans.seen.freed)
+	c.uint(&e.plans.seen.seq)
+	c.uint(&e.plans.seen.arrivals)
+	c.bool(&e.plans.seen.valid)
+	for _, v := range []*uint64{&e.counts.Ended, &e.counts.Starts, &e.counts.Requeues, &e.counts.Passes} {
+		c.uint(v)
+	}
+	for i := range e.nodes {
+		num(c, &e.nodes[i].state)
+		c.str(&e.nodes[i].reason)
+		if c.reading {
+			e.setAvailable(topology.NodeID(i))
+		}
+	}
+	e.visitJobs(c)
+	e.visitRows(c, &e.jobs.ended)
+	for i := range e.nodes {
+		e.visitRows(c, &e.nodes[i].jobs)
+		if c.reading && len(e.nodes[i].jobs) > 0 {
+			e.counts.NodesUsed++
+		}
+	}
+	list(c, &e.orders, func(c *codec, o *pendingOrder) {
+		e.visitRow(c, &o.row)
+		num(c, &o.op)
+		if c.reading && c.err == nil {
+			o.gen = e.jobs.rows[o.row].gen
+		}
+	})
+	e.visitQueue(c)
+	e.visitFailures(c)
+}
+
+// visitRow visits a reference to a job: by id, since rows are not kept.
+func (e *engine) visitRow(c *codec, r *int32) {
+	var id JobID
+	if !c.reading {
+		id = e.jobs.rows[*r].id
+	}
+	num(c, &id)
+	if c.reading {
+		if *r = e.jobs.find(id); *r < 0 {
+			c.fail("reference to no job")
+			*r = 0
+		}
+	}
+}
+
+func (e *engine) visitRows(c *codec, rows *[]int32) { list(c, rows, e.visitRow) }
+
+// visitJobs visits the jobs in row order. Free rows are left out, so rows of
+// the restored engine are numbered anew; no decision depends on them.
+func (e *engine) visitJobs(c *codec) {
+	n := uint64(len(e.jobs.row))
+	c.uint(&n)
+	if c.reading {
+		for ; n > 0 && c.err == nil; n-- {
+			var id JobID
+			num(c, &id)
+			if id == 0 || e.jobs.find(id) >= 0 {
+				c.fail("job id")
+				return
+			}
+			r := e.jobs.add(id)
+			e.visitJob(c, &e.jobs.rows[r])
+			if c.err == nil {
+				e.adoptRow(c, r)
+			}
+		}
+		return
+	}
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; j.id != 0 {
+			num(c, &j.id)
+			e.visitJob(c, j)
+		}
+	}
+}
+
+func (e *engine) visitJob(c *codec, j *job) {
+	visitJobSpec(c, &j.spec)
+	num(c, &j.state)
+	num(c, &j.flags)
+	num(c, &j.reason)
+	num(c, &j.partIdx)
+	num(c, &j.prio)
+	for _, t := range []*Time{&j.submit, &j.begin, &j.eligible, &j.start, &j.end} {
+		num(c, t)
+	}
+	num(c, &j.limit)
+	c.uint(&j.seq)
+	num(c, &j.restarts)
+	num(c, &j.endState)
+	num(c, &j.endWhy)
+	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
+		num(c, &a.node)
+		visitGrant(c, &a.grant)
+	})
+}
+
+func visitGrant(c *codec, g *gres.Grant) {
+	list(c, &g.Cores, (*codec).uint)
+	num(c, &g.CPUs)
+	num(c, &g.MilliCPU)
+	num(c, &g.MemMiB)
+	list(c, &g.Devices, func(c *codec, d *gres.DeviceGrant) {
+		num(c, &d.Group)
+		num(c, &d.Type)
+		num(c, &d.Device)
+		num(c, &d.Units)
+	})
+	num(c, &g.Owner.Account)
+	num(c, &g.Owner.User)
+	c.uint(&g.Owner.Job)
+	c.bool(&g.SharedCores)
+}
+
+// adoptRow makes a job that was read part of the books.
+func (e *engine) adoptRow(c *codec, r int32) {
+	j := &e.jobs.rows[r]
+	if j.state == StateNone || j.state >= jobStates {
+		c.fail("job state")
+		return
+	}
+	parts, err := e.partitionsOf(&j.spec)
+	if err != nil || int(j.partIdx) >= len(parts) || j.partIdx < 0 {
+		c.fail("job partition")
+		return
+	}
+	j.parts = parts
+	if j.state.Ended() {
+		return
+	}
+	if _, j.classes, err = e.compile(&j.spec); err != nil {
+		c.fail("job request")
+		return
+	}
+	e.holdClasses(j.classes)
+	j.user = e.users.intern(j.spec.User)
+	e.rank.grow(len(e.jobs.rows))
+	e.fillRow(r)
+	j.flags &^= flagQueued
+	switch {
+	case j.running():
+		for i := range j.alloc {
+			a := &j.alloc[i]
+			if a.node < 0 || int(a.node) >= len(e.nodes) || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
+				c.fail("allocation")
+				return
+			}
+			e.pool.Take(int32(a.node), &a.grant)
+		}
+		e.counts.Running++
+		e.countUse(j, 1)
+		e.pushLimit(r)
+	case j.state == StatePending:
+		e.counts.Pending++
+		if j.flags&(flagHeldUser|flagHeldAdmin) == 0 && j.eligible == Never {
+			e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
+		}
+	}
+}
+
+// visitQueue visits which jobs have records; keys follow from the books.
+func (e *engine) visitQueue(c *codec) {
+	var ids []int32
+	if !c.reading {
+		for r := range e.jobs.rows {
+			if j := &e.jobs.rows[r]; j.id != 0 && j.flags&flagQueued != 0 {
+				ids = append(ids, int32(r))
+			}
+		}
+	}
+	e.visitRows(c, &ids)
+	if !c.reading || c.err != nil {
+		return
+	}
+	for _, r := range ids {
+		if e.jobs.rows[r].state != StatePending {
+			c.fail("queue")
+			return
+		}
+		why := e.jobs.rows[r].reason
+		e.pushRecords(r)
+		e.jobs.rows[r].reason = why
+	}
+}
+
+// visitFailures visits what classes are known to fail, since the reason that a
+// job shows follows from it: by a job of the class.
+func (e *engine) visitFailures(c *codec) {
+	type failure struct {
+		row  int32
+		pair int16
+		why  topology.Refusal
+	}
+	var all []failure
+	if !c.reading {
+		told := make([]bool, len(e.classes.rows))
+		for r := range e.jobs.rows {
+			j := &e.jobs.rows[r]
+			if j.id == 0 || j.flags&flagQueued == 0 {
+				continue
+			}
+			for pair, id := range j.classes {
+				if k := &e.classes.rows[id]; k.failed == e.freed+1 && !told[id] {
+					told[id] = true
+					all = append(all, failure{int32(r), int16(pair), k.refusal})
+				}
+			}
+		}
+	}
+	list(c, &all, func(c *codec, f *failure) {
+		e.visitRow(c, &f.row)
+		num(c, &f.pair)
+		num(c, &f.why.Rule)
+		num(c, &f.why.Unit)
+		num(c, &f.why.Lack)
+		num(c, &f.why.Need)
+		num(c, &f.why.Have)
+		num(c, &f.why.Part)
+		if !c.reading || c.err != nil {
+			return
+		}
+		j := &e.jobs.rows[f.row]
+		if f.pair < 0 || int(f.pair) >= len(j.classes) {
+			c.fail("failure")
+			return
+		}
+		k := &e.classes.rows[j.classes[f.pair]]
+		k.failed, k.refusal = e.freed+1, f.why
+	})
+}
+
+// hash folds the books into one number: equal books have equal hashes, whatever
+// rows, classes and tables look like. The pool's share rolls; the jobs are
+// walked.
+func (e *engine) hash() uint64 {
+	h := mix(e.pool.Hash() ^ uint64(e.now))
+	for r := range e.jobs.rows {
+		j := &e.jobs.rows[r]
+		if j.id == 0 {
+			continue
+		}
+		x := mix(uint64(j.id))
+		for _, v := range [...]uint64{
+			uint64(j.state), uint64(j.flags), uint64(j.reason), uint64(j.prio), uint64(j.submit), uint64(j.begin), uint64(j.eligible),
+			uint64(j.start), uint64(j.end), uint64(j.limit), j.seq, uint64(j.restarts), uint64(len(j.alloc)),
+		} {
+			x = mix(x ^ v)
+		}
+		for i := range j.alloc {
+			x = mix(x ^ uint64(j.alloc[i].node))
+			for _, w := range j.alloc[i].grant.Cores {
+				x = mix(x ^ w)
+			}
+		}
+		h += x
+	}
+	for i := range e.nodes {
+		h += mix(uint64(i)<<8 ^ uint64(e.nodes[i].state))
+	}
+	return mix(h ^ e.seq)
+}
+
+// mix spreads the bits of x over the word.
+func mix(x uint64) uint64 {
+	hi, lo := bits.Mul64(x^0x9e3779b97f4a7c15, 0xd6e8feb86659fd93)
+	return hi ^ lo
+}

@@ -1,0 +1,273 @@
+package scheduler
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// submit queues a job. Nothing is changed before the last check has passed.
+func (e *engine) submit(now Time, ev *Event) error {
+	s := ev.Submit
+	if err := e.checkSpec("submit", s); err != nil {
+		return err
+	}
+	parts, classes, err := e.compile(s)
+	if err != nil {
+		return err
+	}
+	if err := e.admit(s, parts, classes); err != nil {
+		e.dropUnused(classes)
+		return err
+	}
+	r := e.addJob(now, s, parts, classes)
+	j := &e.jobs.rows[r]
+	c := &e.classes.rows[j.classes[0]]
+	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
+	e.counts.Pending++
+	e.arrivals++
+	e.setEligible(now, r)
+	e.requeueRecords(r)
+	return nil
+}
+
+// addJob makes a row for a job whose classes are made.
+func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32) int32 {
+	r := e.jobs.add(s.ID)
+	j := &e.jobs.rows[r]
+	j.spec = cloneSpec(s)
+	j.parts = append(j.parts, parts...)
+	j.classes = append(j.classes, classes...)
+	e.holdClasses(classes)
+	j.state = StatePending
+	j.user = e.users.intern(s.User)
+	j.submit = now
+	j.begin = max(s.Begin, now)
+	j.start, j.end, j.eligible = Never, Never, Never
+	j.limit = e.timeLimit(j, 0)
+	if s.Hold {
+		j.flags |= flagHeldUser
+	}
+	e.rank.grow(len(e.jobs.rows))
+	e.fillRow(r)
+	return r
+}
+
+// admit refuses a job that no partition of its list takes, or that none could
+// ever run.
+func (e *engine) admit(s *JobSpec, parts, classes []int32) error {
+	err := errNoPartition
+	for i, p := range parts {
+		switch e.parts[p].spec.State {
+		case PartitionDrain, PartitionInactive:
+			err = fmt.Errorf("partition %s is %s: %w", e.parts[p].spec.Name, e.parts[p].spec.State, ErrSpec)
+			continue
+		}
+		if err = e.neverRuns(&e.classes.rows[classes[i]]); err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("scheduler: submit job %d: %w", s.ID, err)
+}
+
+// checkSpec refuses what no partition could help.
+func (e *engine) checkSpec(verb string, s *JobSpec) error {
+	if s == nil {
+		return fmt.Errorf("scheduler: %s job: no specification given: %w", verb, ErrSpec)
+	}
+	bad := func(field string, err error) error {
+		return fmt.Errorf("scheduler: %s job %d: %s: %w", verb, s.ID, field, err)
+	}
+	switch {
+	case s.ID == 0:
+		return bad("id 0", ErrSpec)
+	case e.jobs.find(s.ID) >= 0:
+		return bad("id", ErrDuplicateJob)
+	case s.TimeLimit < 0:
+		return bad("time limit "+s.TimeLimit.String(), ErrSpec)
+	case s.TimeMin < 0 || s.TimeMin > 0 && s.TimeLimit > 0 && s.TimeMin > s.TimeLimit:
+		return bad("minimum time "+s.TimeMin.String(), ErrSpec)
+	case s.Begin < 0 || s.Deadline < 0:
+		return bad("begin or deadline before the epoch", ErrSpec)
+	}
+	for _, f := range []struct {
+		name string
+		v    int64
+	}{
+		{"MinNodes", int64(s.MinNodes)}, {"MaxNodes", int64(s.MaxNodes)}, {"Tasks", int64(s.Tasks)}, {"TasksPerNode", int64(s.TasksPerNode)},
+		{"TasksPerSocket", int64(s.TasksPerSocket)}, {"TasksPerCore", int64(s.TasksPerCore)}, {"TasksPerGPU", int64(s.TasksPerGPU)},
+		{"CPUsPerTask", int64(s.CPUsPerTask)}, {"MinCPUs", int64(s.MinCPUs)}, {"CPUMilli", s.CPUMilli}, {"GPUMilli", s.GPUMilli},
+		{"MemMiB", s.MemMiB}, {"TmpMiB", s.TmpMiB}, {"CPUsPerGPU", int64(s.CPUsPerGPU)}, {"Segment", int64(s.Segment)},
+		{"Switches", int64(s.Switches)}, {"CheckpointEvery", int64(s.CheckpointEvery)},
+	} {
+		if f.v < 0 {
+			return bad(fmt.Sprintf("%s %d is negative", f.name, f.v), ErrSpec)
+		}
+	}
+	if s.GPUMilli > 1000 {
+		return bad(fmt.Sprintf("GPUMilli %d is above 1000", s.GPUMilli), ErrSpec)
+	}
+	for _, f := range []struct {
+		name string
+		set  bool
+	}{
+		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""}, {"Licenses", s.Licenses != ""},
+		{"Reservations", len(s.Reservations) > 0}, {"Levels", len(s.Levels) > 0}, {"Prefer", s.Prefer != ""},
+		{"BurstBuffer", s.BurstBuffer != ""},
+	} {
+		if f.set {
+			return bad(f.name, ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// cloneSpec copies s so that nothing is shared with the caller.
+func cloneSpec(s *JobSpec) JobSpec {
+	c := *s
+	c.Groups = slices.Clone(s.Groups)
+	c.Partitions = slices.Clone(s.Partitions)
+	c.QOS = slices.Clone(s.QOS)
+	c.Reservations = slices.Clone(s.Reservations)
+	c.NodeSizes = slices.Clone(s.NodeSizes)
+	c.Levels = slices.Clone(s.Levels)
+	c.Kept = slices.Clone(s.Kept)
+	return c
+}
+
+// timeLimit is the job's limit in partition number i of its list.
+func (e *engine) timeLimit(j *job, i int) time.Duration {
+	p := &e.parts[j.parts[i]].spec
+	switch {
+	case j.spec.TimeLimit > 0:
+		return j.spec.TimeLimit
+	case p.DefaultTime > 0:
+		return p.DefaultTime
+	case p.MaxTime > 0:
+		return p.MaxTime
+	}
+	return Infinite
+}
+
+// hold sets a pending job's priority to 0.
+func (e *engine) hold(r int32, admin bool) {
+	j := &e.jobs.rows[r]
+	if admin {
+		j.flags |= flagHeldAdmin
+	} else {
+		j.flags |= flagHeldUser
+	}
+	j.eligible = Never
+	e.requeueRecords(r)
+}
+
+// release takes every hold back.
+func (e *engine) release(now Time, r int32) {
+	j := &e.jobs.rows[r]
+	j.flags &^= flagHeldUser | flagHeldAdmin
+	j.reason = ReasonNone
+	e.setEligible(now, r)
+	e.requeueRecords(r)
+}
+
+// setEligible notes since when a pending job earns age, if it does.
+func (e *engine) setEligible(now Time, r int32) {
+	j := &e.jobs.rows[r]
+	switch {
+	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
+		j.eligible = Never
+	case j.begin > now:
+		j.eligible = Never
+		e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
+	default:
+		j.eligible = j.begin
+	}
+}
+
+// unqueue makes the job's records stale.
+func (e *engine) unqueue(r int32) {
+	j := &e.jobs.rows[r]
+	if j.flags&flagQueued != 0 {
+		j.flags &^= flagQueued
+		j.qgen++
+		e.queue.dead += int(j.records)
+	}
+}
+
+// requeueRecords computes a pending job's priority and gives it records if it
+// could run.
+func (e *engine) requeueRecords(r int32) {
+	e.unqueue(r)
+	j := &e.jobs.rows[r]
+	e.computePriority(r)
+	if j.state != StatePending {
+		return
+	}
+	switch {
+	case j.flags&flagHeldAdmin != 0:
+		if j.reason != ReasonJobLaunchFailure {
+			j.reason = ReasonJobHeldAdmin
+		}
+		return
+	case j.flags&flagHeldUser != 0:
+		j.reason = ReasonJobHeldUser
+		return
+	case j.eligible == Never:
+		j.reason = ReasonBeginTime
+		return
+	}
+	e.pushRecords(r)
+}
+
+// pushRecords gives a job a record for each partition that may run it, or the
+// reason why none may.
+func (e *engine) pushRecords(r int32) {
+	j := &e.jobs.rows[r]
+	j.reason, j.records = ReasonNone, 0
+	for i, p := range j.parts {
+		if why := e.partitionReason(j, i); why != ReasonNone {
+			if j.records == 0 {
+				j.reason = why
+			}
+			continue
+		}
+		if j.records == 0 {
+			j.reason, j.firstPair = ReasonNone, int16(i)
+		}
+		j.records++
+		e.queue.push(record{
+			key: rankKey(e.parts[p].tier, j.prio), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
+		})
+	}
+	if j.records > 0 {
+		j.flags |= flagQueued
+	}
+}
+
+// partitionReason says why the job may not run in partition number i of its
+// list at all, now or ever (spec: backfill 1.4 row 7).
+func (e *engine) partitionReason(j *job, i int) Reason {
+	p := &e.parts[j.parts[i]]
+	c := &e.classes.rows[j.classes[i]]
+	switch s := &p.spec; {
+	case s.State == PartitionDown:
+		return ReasonPartitionDown
+	case s.State == PartitionInactive:
+		return ReasonPartitionInactive
+	case s.MaxNodes > 0 && c.min > s.MaxNodes, c.max > 0 && c.max < s.MinNodes, int(c.min) > c.partNodes:
+		return ReasonPartitionNodeLimit
+	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime:
+		return ReasonPartitionTimeLimit
+	case int64(c.req.MinCPUs) > p.cpus:
+		return ReasonPartitionConfig
+	case !allowed(s.AllowAccounts, s.DenyAccounts, j.spec.Account):
+		return ReasonAccountNotAllowed
+	case len(j.spec.QOS) > 0 && !allowed(s.AllowQOS, s.DenyQOS, j.spec.QOS[0]):
+		return ReasonQOSNotAllowed
+	}
+	return ReasonNone
+}
+
+func allowed(allow, deny []string, name string) bool {
+	return (len(allow) == 0 || slices.Contains(allow, name)) && !slices.Contains(deny, name)
+}
