@@ -61,11 +61,6 @@ type node struct {
 	jobs   []int32 // rows of the jobs on it, in order of start
 }
 
-type topo struct {
-	name   string
-	fitter topology.Fitter
-}
-
 // A partition is a PartitionSpec made ready.
 type partition struct {
 	spec     PartitionSpec

@@ -176,27 +176,3 @@ func (e *engine) addViews(p *partition) {
 		p.views = append(p.views, e.pool.AddView(set.Words()))
 	}
 }
-
-// buildTopologies makes the fitters. Only flat ones so far.
-func (e *engine) buildTopologies() error {
-	opt := topology.Options{Defects: e.cfg.Defects}
-	if e.cfg.Profile == ProfileSlurm {
-		opt.Profile = topology.ProfileSlurm
-	}
-	specs := e.cfg.Topologies
-	if len(specs) == 0 {
-		specs = []TopologySpec{{Name: "default", Flat: true}}
-	}
-	for i := range specs {
-		s := &specs[i]
-		if len(s.Switches)+len(s.Blocks)+len(s.Rings)+len(s.Toruses)+len(s.Levels) > 0 {
-			return fmt.Errorf("scheduler: read topology %q: other than flat: %w", s.Name, ErrUnsupported)
-		}
-		e.topos = append(e.topos, topo{name: s.Name, fitter: topology.NewFlat(s.Name, len(e.nodes)).Fitter(opt)})
-	}
-	e.totalCPUs = make([]int32, len(e.nodes))
-	for i := range e.totalCPUs {
-		e.totalCPUs[i] = int32(e.pool.Shape(int32(i)).MilliCPU() / 1000)
-	}
-	return nil
-}

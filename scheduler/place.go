@@ -22,6 +22,7 @@ type scratch struct {
 	cols   gres.Columns     // what they give when devices need not be near
 	near   gres.Columns     // what they give when devices must be near
 	weight []int64
+	free   []int32 // CPUs that no job uses, for LLN
 
 	req  topology.Request
 	res  topology.Result
@@ -48,6 +49,7 @@ func (s *scratch) init(nodes int) {
 	s.cols.Size(nodes)
 	s.near.Size(nodes)
 	s.weight = make([]int64, nodes)
+	s.free = make([]int32, nodes)
 }
 
 // set stores what a node gives into the relaxed columns.
@@ -332,6 +334,15 @@ func (e *engine) fitRequest(c *class, t Time) {
 			s.req.NodeGPUs = s.cols.Devices
 		}
 		s.req.Sifted = true
+	}
+	if c.fit.LLN {
+		for n := range s.fit.All() {
+			s.free[n] = e.totalCPUs[n]
+			if t == e.now {
+				s.free[n] = int32(e.pool.Shape(int32(n)).FreeMilliCPU(e.pool.Row(int32(n))) / 1000)
+			}
+		}
+		s.req.FreeCPUs = s.free
 	}
 	s.req.Weights = nil
 	if e.weighted || c.wantsGPU {
