@@ -7,4 +7,6 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
+require github.com/bits-and-blooms/bitset v1.29.0 // indirect
+
 replace github.com/berth-sched/berth => ../
