@@ -39,6 +39,18 @@ func (bl *block) level(size, blocks int) blockPart {
 	return p
 }
 
+// soften lets a part of size nodes touch more base blocks than it must, within
+// the smallest enforced aggregate that has as many.
+func (bl *block) soften(size, more, blocks int) blockPart {
+	n := int((int64(size)+bl.baseSize-1)/bl.baseSize) + more
+	p := blockPart{size: size, limit: n, active: true, width: max(blocks, 1), whole: true}
+	k := bits.Len64(uint64(n) - 1)
+	if high := bl.levels >> k; k <= maxLevel && high != 0 {
+		p.width, p.whole = 1<<(k+bits.TrailingZeros32(high)), false
+	}
+	return p
+}
+
 // parts splits the request into segments: k parts of size nodes.
 func (s *Scratch) parts() (k, size int, ok bool) {
 	seg := int(s.req.Segment)
@@ -208,10 +220,10 @@ func (s *Scratch) placeBlock(p *blockPart, part, k int, need bool, area *blockPa
 		if s.chooseBlock(p, k, area) {
 			break
 		}
-		if soft >= int(s.req.SoftUnits) || !p.active {
+		if soft >= int(s.req.SoftUnits) {
 			return stop
 		}
-		p.limit++ // touch one more group than the size asks for
+		*p = s.f.top.block.soften(p.size, soft+1, s.f.top.base)
 	}
 	if k > 1 && s.req.Consolidate && area.hi == 0 {
 		s.enter(area, p.lo)

@@ -120,7 +120,7 @@ func (b *builder) aggregates() {
 			t.units = append(t.units, unit{name: string(f.end()), parent: NoUnit, level: int32(k)})
 		}
 		if bl.blocks%width != 0 && width < bl.blocks {
-			b.problem(Warning, ProblemRemainder, "", strconv.Itoa(bl.blocks), b.spec.Block.SizesLine)
+			b.problem(Warning, ProblemRemainder, "", strconv.FormatInt(bl.baseSize<<k, 10), b.spec.Block.SizesLine)
 		}
 		lower = width
 	}

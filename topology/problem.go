@@ -54,7 +54,7 @@ const (
 	ProblemDuplicateName                    // two topologies of one name; the first is found
 	ProblemSecondDefault                    // two topologies flagged as default; the first wins
 	ProblemSmallBlock                       // a block smaller than the base size
-	ProblemRemainder                        // block count not a multiple of the highest level
+	ProblemRemainder                        // block count not a multiple of an enforced level
 	ProblemTwoParents                       // two switches claim one child; the later is its parent
 )
 
@@ -84,7 +84,7 @@ var problemText = [...]string{
 	ProblemDuplicateName: "topology name is taken",
 	ProblemSecondDefault: "second default topology is ignored",
 	ProblemSmallBlock:    "block is smaller than the base size",
-	ProblemRemainder:     "number of blocks is not a multiple of the largest size",
+	ProblemRemainder:     "number of blocks leaves a remainder at size",
 	ProblemTwoParents:    "switch is the child of two switches",
 }
 

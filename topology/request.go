@@ -122,8 +122,8 @@ type Request struct {
 	// topology; 0 at the first.
 	Waited time.Duration
 
-	// SoftUnits is by how many the units a part touches may pass the low-group
-	// limit of a block topology. Slurm: 0.
+	// SoftUnits is how many base blocks more than its size over the base size a
+	// part may touch in a block topology if it does not fit otherwise. Slurm: 0.
 	SoftUnits int32
 }
 
