@@ -185,7 +185,7 @@ func hosts(text string) []string {
 			a, _ := strconv.Atoi(lo)
 			b, _ := strconv.Atoi(hi)
 			for ; a <= b; a++ {
-				out = append(out, pre+strconv.Itoa(a))
+				out = append(out, fmt.Sprintf("%s%0*d", pre, len(lo), a))
 			}
 		}
 	}

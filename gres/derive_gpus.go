@@ -33,7 +33,6 @@ func (d *derivation) deriveGPUs(def int32) error {
 	}
 	if cpg > 0 && t > 0 { // 8
 		r.CPUsPerTask = cpg * int32(t)
-		r.MinCPUs = max(r.MinCPUs, r.Tasks*r.CPUsPerTask)
 	}
 	if j > 0 { // 9
 		if j < int64(r.MinNodes) {
@@ -52,7 +51,7 @@ func (d *derivation) deriveGPUs(def int32) error {
 			r.TasksPerNode = int32(n * g)
 		}
 	}
-	switch c := int64(cpg); { // 12
+	switch c := int64(r.CPUsPerGPU); { // 12
 	case c == 0:
 	case j > 0:
 		r.MinCPUs = max(r.MinCPUs, int32(min(c*j, 1<<30)))
@@ -69,6 +68,8 @@ func (d *derivation) withoutGPUs() error {
 		switch {
 		case !d.known:
 			return &RequestError{Rule: RuleTasksPerGPUAlone}
+		case r.Tasks < g && d.o.MemPerGPU <= 0 && d.o.CPUsPerGPU == 0:
+			return nil // not even one GPU: none is asked
 		case r.Tasks%g != 0:
 			return &RequestError{Rule: RuleTasksPerGPU}
 		case int(r.NumNeeds) == MaxNeeds:

@@ -275,7 +275,7 @@ func (b *binding) lowerTasks() Refusal {
 // trimCores is steps 4 to 8: it drops the cores that the devices do not need.
 func (s *Scratch) trimCores(b *binding, fit *NodeFit) Refusal {
 	sh := b.sh
-	if (b.enforce || b.near) && b.r.Unit != UnitSocket {
+	if b.enforce || b.near {
 		for q := range s.count {
 			if !s.need[q] {
 				clearRange(s.cand, q*sh.perSocket, (q+1)*sh.perSocket)

@@ -149,16 +149,16 @@ func (s *Scratch) countCPUs(sh *Shape, r *Request, maxCPUs int, fit *NodeFit) Re
 	if r.Has(memRaised) {
 		u = max(u, p)
 	}
-	if maxCPUs >= 0 {
-		u = min(u, maxCPUs)
-	}
-	switch {
-	case tasks < tpn && !r.Has(Overcommit):
+	if tasks < tpn && !r.Has(Overcommit) {
 		return RefuseTasksPerNode
-	case u < p:
-		return RefuseMinCPUs
 	}
 	s.keepReached(sh, u, v, perSock*c)
+	if maxCPUs >= 0 {
+		u = min(u, maxCPUs) // bounds the CPUs, not which cores they are
+	}
+	if u < p {
+		return RefuseMinCPUs
+	}
 	fit.CPUs = int32(u)
 	return enoughForTasks(r, u)
 }

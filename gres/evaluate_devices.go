@@ -131,7 +131,7 @@ func (s *Scratch) placeDevices(n *NodeRow, r *Request, i int, fit *NodeFit) Refu
 		}
 	}
 	if d.PerSocket > 0 {
-		if f := s.perSocket(sh, r, d, p); f != RefuseNone {
+		if f := s.perSocket(r, d, p); f != RefuseNone {
 			return f
 		}
 	}
@@ -139,22 +139,21 @@ func (s *Scratch) placeDevices(n *NodeRow, r *Request, i int, fit *NodeFit) Refu
 }
 
 // perSocket drops sockets with fewer devices than asked on each, and what
-// exceeds the ask on the others.
-func (s *Scratch) perSocket(sh *Shape, r *Request, d *Need, p *pool) Refusal {
+// exceeds the ask on the others. That there are as many sockets as asked is
+// not tested: nodes with fewer give what they have.
+func (s *Scratch) perSocket(r *Request, d *Need, p *pool) Refusal {
 	enough := 0
 	p.total = p.any
 	for q := range p.bySock {
-		switch {
-		case p.bySock[q]+p.any < d.PerSocket:
+		if p.bySock[q] < d.PerSocket {
 			p.bySock[q] = 0
 			continue
-		default:
-			p.bySock[q] = min(p.bySock[q], d.PerSocket)
 		}
-		p.total += p.bySock[q]
+		p.bySock[q] = d.PerSocket
+		p.total += d.PerSocket
 		enough++
 	}
-	if enough < max(int(r.SocketsPerNode), 1) {
+	if enough == 0 && r.Has(EnforceBinding) {
 		return RefuseNotEnough
 	}
 	return RefuseNone

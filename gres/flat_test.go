@@ -2,19 +2,22 @@ package gres
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
 // cluster is nodes with their use, as a test schedules on them.
 type cluster struct {
-	tab    *DeviceTable
-	params Params
-	names  []string
-	shapes []*Shape
-	rows   [][]uint64
-	weight []int
-	limits []*CPULimits
-	lln    bool
+	tab     *DeviceTable
+	params  Params
+	names   []string
+	shapes  []*Shape
+	rows    [][]uint64
+	weight  []int
+	limits  []*CPULimits
+	lln     bool
+	drained []int
+	maxMem  MemLimits
 }
 
 func (c *cluster) index(name string) int { return slices.Index(c.names, name) }
@@ -60,6 +63,9 @@ func (c *cluster) view(i int, rows [][]uint64) NodeRow {
 	n := NodeRow{Shape: c.shapes[i], Row: rows[i]}
 	if c.limits != nil {
 		n.Limits = c.limits[i]
+		if &rows[0] != &c.rows[0] {
+			n.Limits = &CPULimits{PerNode: n.Limits.PerNode, PerSocket: n.Limits.PerSocket}
+		}
 	}
 	return n
 }
@@ -71,16 +77,27 @@ func (c *cluster) choose(r *Request, eligible, required []int, rows [][]uint64, 
 	if r.MaxNodes == 1 {
 		return c.chooseOne(r, eligible, required, rows, pass, s)
 	}
-	f := flat{c: c, r: r, fits: make([]NodeFit, len(c.names)), rows: rows}
-	for _, i := range eligible {
-		f.fits[i] = Evaluate(c.view(i, rows), r, pass, int(max(r.MinNodes, 1)), s)
-		if f.fits[i].Refusal == RefuseNone {
-			f.nodes = append(f.nodes, i)
-		} else if slices.Contains(required, i) {
+	f := flat{c: c, r: r, fits: make([]NodeFit, len(c.names)), rows: rows, pass: pass, s: s}
+	f.t.Start(r)
+	for _, i := range required {
+		if !f.take(i) {
 			return nil, nil
 		}
 	}
+	f.before, f.need = f.t.Granted, max(f.t.Nodes, 1)
+	for _, i := range eligible {
+		if slices.Contains(required, i) {
+			f.nodes = append(f.nodes, i)
+			continue
+		}
+		f.fits[i] = EvaluateAfter(c.view(i, rows), r, pass, int(f.need), &f.before, s)
+		if f.fits[i].Refusal == RefuseNone {
+			f.nodes = append(f.nodes, i)
+		}
+	}
+	start, first := f.t, maps.Clone(f.taken)
 	for {
+		f.t, f.taken = start, maps.Clone(first)
 		if ch, nodes := f.fit(required); ch != nil {
 			return ch, nodes
 		}
@@ -138,6 +155,34 @@ type flat struct {
 	nodes []int
 	fits  []NodeFit
 	rows  [][]uint64
+	pass  Pass
+	s     *Scratch
+	t     Taking
+	taken map[int]Chosen
+	// before and need are what the nodes that are not required were
+	// evaluated with.
+	before [MaxNeeds]int64
+	need   int32
+}
+
+// take evaluates node i in its turn and takes it.
+func (f *flat) take(i int) bool {
+	need, before := max(f.t.Nodes, 1), f.t.Granted
+	f.fits[i] = EvaluateAfter(f.c.view(i, f.rows), f.r, f.pass, int(need), &before, f.s)
+	if f.fits[i].Refusal != RefuseNone {
+		return false
+	}
+	f.add(i, need, before)
+	return true
+}
+
+func (f *flat) add(i int, need int32, before [MaxNeeds]int64) {
+	ch := Chosen{Node: f.c.view(i, f.rows), Fit: f.fits[i], Need: need, Before: before}
+	ch.CPUs, ch.Devices = f.t.Take(f.c.shapes[i], f.r, &f.fits[i])
+	if f.taken == nil {
+		f.taken = map[int]Chosen{}
+	}
+	f.taken[i] = ch
 }
 
 func (f *flat) devices(i int) int {
@@ -188,14 +233,10 @@ func (f *flat) fit(required []int) ([]Chosen, []int) {
 	if r.WantsJobDevices() {
 		req = min(req, minN)
 	}
-	var t Taking
-	t.Start(r)
-	taken := map[int]Chosen{}
-	rem, maxRem := req, maxN
+	t := &f.t
+	rem, maxRem := req-len(f.taken), maxN-len(f.taken)
 	take := func(i int) {
-		ch := Chosen{Node: f.c.view(i, f.rows), Fit: f.fits[i]}
-		ch.CPUs, ch.Devices = t.Take(f.c.shapes[i], r, &f.fits[i])
-		taken[i] = ch
+		f.add(i, f.need, f.before)
 		rem--
 		maxRem--
 	}
@@ -215,12 +256,9 @@ func (f *flat) fit(required []int) ([]Chosen, []int) {
 		return n
 	}
 	done := func() bool { return rem <= 0 && t.Enough(r) }
-	for _, i := range required {
-		take(i)
-	}
 	runs := f.runs(required)
 	if f.c.lln {
-		return f.leastLoaded(taken, take, done, &maxRem, func() bool { return t.Enough(r) }, minN)
+		return f.leastLoaded(done, &rem, &maxRem, minN)
 	}
 	for !done() && maxRem > 0 {
 		best := -1
@@ -281,13 +319,14 @@ func (f *flat) fit(required []int) ([]Chosen, []int) {
 			take(i)
 		}
 	}
-	if !done() && !(t.Enough(r) && len(taken) >= minN) {
+	if !done() && !(t.Enough(r) && len(f.taken) >= minN) {
 		return nil, nil
 	}
-	return f.result(taken)
+	return f.result(f.taken)
 }
 
-func (f *flat) leastLoaded(taken map[int]Chosen, take func(int), done func() bool, maxRem *int, enough func() bool, minN int) ([]Chosen, []int) {
+// leastLoaded takes the emptiest nodes; each is evaluated when its turn comes.
+func (f *flat) leastLoaded(done func() bool, rem, maxRem *int, minN int) ([]Chosen, []int) {
 	order := slices.Clone(f.nodes)
 	slices.SortStableFunc(order, func(a, b int) int {
 		if d := cmp.Compare(f.weight(a), f.weight(b)); d != 0 {
@@ -301,14 +340,15 @@ func (f *flat) leastLoaded(taken map[int]Chosen, take func(int), done func() boo
 		if done() || *maxRem <= 0 {
 			break
 		}
-		if _, ok := taken[i]; !ok {
-			take(i)
+		if _, ok := f.taken[i]; !ok && f.take(i) {
+			*rem--
+			*maxRem--
 		}
 	}
-	if !done() && !(enough() && len(taken) >= minN) {
+	if !done() && !(f.t.Enough(f.r) && len(f.taken) >= minN) {
 		return nil, nil
 	}
-	return f.result(taken)
+	return f.result(f.taken)
 }
 
 func (f *flat) result(taken map[int]Chosen) ([]Chosen, []int) {

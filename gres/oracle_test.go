@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -198,7 +199,7 @@ func (c *cluster) submit(words []string) (answer, outcome) {
 }
 
 func (c *cluster) run(r *Request, a *args) (answer, outcome) {
-	var eligible, required []int
+	var eligible, required, all []int
 	listed := hosts(a.nodes)
 	for i, n := range c.names {
 		in := len(listed) == 0 || len(listed) <= int(r.MinNodes)
@@ -214,6 +215,10 @@ func (c *cluster) run(r *Request, a *args) (answer, outcome) {
 			in = in && x != n
 		}
 		if in {
+			all = append(all, i)
+		}
+		in = in && !slices.Contains(c.drained, i)
+		if in {
 			eligible = append(eligible, i)
 		}
 	}
@@ -221,7 +226,31 @@ func (c *cluster) run(r *Request, a *args) (answer, outcome) {
 	for i := range idle {
 		idle[i] = make([]uint64, len(c.rows[i]))
 	}
-	if c.limits == nil && !c.place(r, eligible, required, idle, true).ok {
+	all = slices.DeleteFunc(all, func(i int) bool { return r.NodeFilter(c.shapes[i]) != RefuseNone })
+	cpus, facts := int64(0), MemFacts{FirstNodeMiB: c.shapes[0].MemMiB(), DefPerNode: c.params.Cluster.PerNode}
+	for _, s := range c.shapes {
+		cpus += int64(s.Cores() * s.Threads())
+		facts.MaxCPUs = max(facts.MaxCPUs, int32(s.CPUs()))
+	}
+	var perNode int64
+	if c.limits != nil {
+		perNode = int64(c.limits[0].PerNode)
+	}
+	if a, b := r.ExceedsPartition(int64(len(c.names)), cpus, perNode); a || b {
+		return answer{state: "PENDING PartitionConfig"}, outcome{}
+	}
+	lr, ok := r.LimitMemory(c.maxMem, facts)
+	r = &lr
+	for _, i := range all {
+		if r.NodeFilter(c.shapes[i]) != RefuseNone {
+			all = slices.DeleteFunc(all, func(k int) bool { return k == i })
+			break
+		}
+	}
+	if !ok && c.place(r, all, required, idle, true).ok {
+		return answer{state: "PENDING MaxMemPerLimit"}, outcome{}
+	}
+	if !c.place(r, all, required, idle, true).ok {
 		return answer{state: "error: Batch job submission failed: Requested node configuration is not available"}, outcome{}
 	}
 	out := c.place(r, eligible, required, c.rows, false)
@@ -235,6 +264,7 @@ func (c *cluster) run(r *Request, a *args) (answer, outcome) {
 			return answer{state: err.Error()}, out
 		}
 		c.shapes[i].Take(c.rows[i], g)
+		c.count(i, g)
 		ans.cpus += g.CPUs
 		ans.mem += g.MemMiB
 		ans.nodes[c.names[i]] = fmt.Sprintf("%s | %d | %s", c.shapes[i].AppendCPUIDs(nil, g.Cores), g.MemMiB, c.shapes[i].AppendGRES(nil, c.tab, g))

@@ -1,5 +1,7 @@
 package gres
 
+import "math/bits"
+
 // pickNeed chooses the devices of need k on node i and adds them to g. For a
 // need counted over the job it is the first phase; see fillUp.
 //
@@ -28,6 +30,8 @@ func (s *Scratch) pickNeed(g *Grant, nodes []Chosen, i int, r *Request, k int) R
 		f = pk.milli(pk.count(nodes, i))
 	case p.shared:
 		f = pk.sharedUnits(pk.count(nodes, i))
+	case !p.tracked && d.PerJob > 0 && d.PerNode+d.PerTask+d.PerSocket == 0:
+		pk.any(pk.jobShare(nodes, i, len(nodes)-i))
 	case !p.tracked:
 		pk.any(pk.count(nodes, i))
 	case d.PerNode > 0:
@@ -102,7 +106,7 @@ func (pk *picker) count(nodes []Chosen, i int) int64 {
 	case d.PerTask > 0 && pk.tasks > 0:
 		return d.PerTask * int64(pk.tasks)
 	case d.PerSocket > 0:
-		return d.PerSocket * int64(max(pk.r.SocketsPerNode, 1))
+		return d.PerSocket * int64(max(int(pk.r.SocketsPerNode), bits.OnesCount64(pk.used), 1))
 	}
 	return int64(nodes[i].Devices[pk.need])
 }
@@ -203,18 +207,22 @@ func (pk *picker) rest(n int64) Refusal {
 	return RefuseNone
 }
 
-// perSocket takes S devices from every used socket, then what is missing.
+// perSocket takes S devices from every used socket, then any, then S from each
+// other socket until there are enough.
 func (pk *picker) perSocket() Refusal {
-	n := pk.d.PerSocket * int64(max(pk.r.SocketsPerNode, 1))
+	n := pk.d.PerSocket * int64(max(int(pk.r.SocketsPerNode), bits.OnesCount64(pk.used)))
 	for q := range pk.sh.sockets {
 		if pk.used>>q&1 != 0 {
 			n -= pk.take(inSocket, q, pk.d.PerSocket)
 		}
 	}
-	if n <= 0 {
-		return RefuseNone
+	n -= pk.take(inAny, 0, n)
+	for q := 0; q < pk.sh.sockets && n > 0 && !pk.r.Has(EnforceBinding); q++ {
+		if pk.used>>q&1 == 0 {
+			n -= pk.take(inSocket, q, min(n, pk.d.PerSocket))
+		}
 	}
-	return pk.rest(n)
+	return RefuseNone // a shortage is accepted
 }
 
 // perTask takes T devices for each task from the socket that the task counts

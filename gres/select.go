@@ -12,6 +12,9 @@ type Chosen struct {
 	// Before is what was granted when the node was evaluated; zero unless
 	// [EvaluateAfter] did it.
 	Before [MaxNeeds]int64
+	// Need is the number of nodes that were still required when the node was
+	// evaluated; 0 is what Select is told.
+	Need int32
 }
 
 // A Taking follows a fitter while it takes nodes one by one: the budget of
@@ -60,13 +63,36 @@ func (t *Taking) Take(s *Shape, r *Request, fit *NodeFit) (cpus int32, devices [
 	devices = fit.Devices
 	for i := range r.Needs[:r.NumNeeds] {
 		d := int64(fit.Devices[i])
-		if left := r.Needs[i].PerJob - t.Granted[i]; r.Needs[i].PerJob > 0 && left > 0 {
+		if k := r.planeDevices(i); k > 0 {
+			d = min(d, k)
+		}
+		left := r.Needs[i].PerJob - t.Granted[i]
+		switch {
+		case r.Needs[i].PerJob == 0:
+		case r.Needs[i].PerTask > 0:
+			// Each node still required needs devices for a task.
+			d = max(min(d, left-int64(max(t.Nodes, 0))*r.Needs[i].PerTask), 1)
+		case left > 0:
 			d = max(min(d, left), 1)
 		}
 		devices[i] = uint16(d)
 		t.Granted[i] += d
 	}
 	return cpus, devices
+}
+
+// planeDevices returns how many devices of need i the tasks of one plane take,
+// 0 if planes do not matter to it.
+func (r *Request) planeDevices(i int) int64 {
+	d := &r.Needs[i]
+	switch p := int64(r.PlaneSize); {
+	case p == 0:
+	case d.PerTask > 0:
+		return p * d.PerTask
+	case r.TasksPerGPU > 0 && d.Name == NameGPU:
+		return int64(ceilDiv(int(p), int(r.TasksPerGPU)))
+	}
+	return 0
 }
 
 // Enough reports whether CPUs and devices counted over the job suffice.
@@ -140,11 +166,14 @@ func (s *Scratch) selectNode(g *Grant, nodes []Chosen, i int, r *Request, pass P
 		return s.wholeDevices(g, c, r)
 	}
 	var fit NodeFit
+	if c.Need > 0 {
+		need = int(c.Need)
+	}
 	if f := s.evaluate(&c.Node, r, pass, need, &c.Before, &fit); f != RefuseNone {
 		return f
 	}
 	if sh.sockets > 0 {
-		if f := s.layCores(g.Cores, sh, r, int(s.sel.cpus[i]), int(s.sel.tasks[i])); f != RefuseNone {
+		if f := s.layCores(g.Cores, sh, r, int(s.sel.cpus[i])); f != RefuseNone {
 			return f
 		}
 	}

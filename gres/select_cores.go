@@ -1,16 +1,13 @@
 package gres
 
 // layCores stores in cores the cores, among the candidates of the last
-// evaluation, that carry cpus CPUs of tasks tasks.
+// evaluation, that carry cpus CPUs.
 //
 // Source: spec/cores.md 4.2 to 4.4.
-func (s *Scratch) layCores(cores []uint64, sh *Shape, r *Request, cpus, tasks int) Refusal {
+func (s *Scratch) layCores(cores []uint64, sh *Shape, r *Request, cpus int) Refusal {
 	v := r.threads(sh)
-	l := layout{sh: sh, v: v, c: r.perTask(), need: cpus}
-	if r.TasksPerCore == 1 && l.c > v {
-		// Each task fills whole cores of its own.
-		l.need = tasks * ceilDiv(l.c, v) * v
-	}
+	l := layout{sh: sh, v: v, c: r.perTask(), need: cpus, apart: r.TasksPerCore == 1 && r.perTask() > v}
+	l.left = l.c
 	block := r.Dist == DistBlock || r.Unit == UnitCPU || r.PlaneSize > 0
 	f := RefuseNone
 	switch {
@@ -40,6 +37,22 @@ type layout struct {
 	sh   *Shape
 	v, c int // usable CPUs of a core, CPUs of a task
 	need int // CPUs wanted
+	// apart says that tasks do not share cores: the core that completes a
+	// task carries only the rest of it, left.
+	apart bool
+	left  int
+}
+
+// carry books one core.
+func (l *layout) carry() {
+	k := l.v
+	if l.apart {
+		k = min(k, l.left)
+		if l.left -= k; l.left == 0 {
+			l.left = l.c
+		}
+	}
+	l.need -= k
 }
 
 // takeLowest moves the lowest candidate core of socket q to cores; ok is
@@ -67,7 +80,7 @@ func (s *Scratch) layCyclic(cores []uint64, l *layout, perSock int) Refusal {
 		progress := false
 		for q := range s.count {
 			if l.need > 0 && s.takeLowest(cores, l.sh, q) {
-				l.need -= l.v
+				l.carry()
 				progress = true
 			}
 		}
@@ -104,7 +117,7 @@ func (s *Scratch) fillSockets(cores []uint64, l *layout) {
 	for q := range s.count {
 		room := s.count[q] * l.v / l.c * l.c
 		for l.need > 0 && room > 0 && s.takeLowest(cores, l.sh, q) {
-			l.need -= l.v
+			l.carry()
 			room -= l.v
 		}
 	}
@@ -115,6 +128,9 @@ func (s *Scratch) fillSockets(cores []uint64, l *layout) {
 func (s *Scratch) layBlock(cores []uint64, l *layout) Refusal {
 	s.countSockets(l.sh)
 	q := ceilDiv(l.need, l.v)
+	if l.apart {
+		q = l.need / l.c * ceilDiv(l.c, l.v)
+	}
 	s.chooseBoards(l.sh, q)
 	for left := q; left > 0; {
 		best := -1

@@ -74,10 +74,10 @@ func taskLimit(c *Chosen, r *Request) int32 {
 	for k := range r.Needs[:r.NumNeeds] {
 		d := &r.Needs[k]
 		if d.PerTask > 0 {
-			limit = min(limit, int64(c.Fit.Devices[k])/d.PerTask)
+			limit = min(limit, int64(c.Devices[k])/d.PerTask)
 		}
 		if r.TasksPerGPU > 0 && d.Name == NameGPU {
-			limit = min(limit, int64(c.Fit.Devices[k])*int64(r.TasksPerGPU))
+			limit = min(limit, int64(c.Devices[k])*int64(r.TasksPerGPU))
 		}
 	}
 	return int32(limit)
