@@ -84,12 +84,8 @@ func (m *Multifactor) explain(b *Breakdown, j *Jobs, share []float64, p uint32) 
 		b.QOS = weigh(w.QOS, m.qosRaw.factor(j.QOS[0]))
 	}
 	for n, k := range m.tresKind {
-		f := TRESFactor{Kind: k}
-		if t := m.tresTotal[n][j.Partition[0]]; t != 0 {
-			f.Norm = float64(j.TRES[k]) / t
-			f.Points = float64(m.tresWeight[n] * f.Norm)
-		}
-		b.TRES = append(b.TRES, f)
+		norm := float64(j.TRES[k]) / m.tresTotal[n][j.Partition[0]]
+		b.TRES = append(b.TRES, TRESFactor{Kind: k, Factor: Factor{Norm: norm, Points: float64(m.tresWeight[n] * norm)}})
 	}
 	if len(j.Site) != 0 {
 		b.Site = j.Site[0]

@@ -12,14 +12,7 @@ const infiniteMinutes = 1<<32 - 1
 // ageFactor is the age factor of a job that has earned age for d: d/most in
 // whole seconds, within [0, 1]. Source: spec priority 1.3.
 func ageFactor(d time.Duration, most float64) float64 {
-	s := float64(d / time.Second)
-	switch {
-	case s <= 0:
-		return 0
-	case s < most:
-		return s / most
-	}
-	return 1
+	return min(max(float64(d/time.Second)/most, 0), 1)
 }
 
 // sizeRule is how large a job is: one of Slurm's four variants.
@@ -31,27 +24,35 @@ type sizeRule struct {
 
 // factor is the size factor of a job of n nodes and c CPUs (0: not known) with
 // the given time limit, within [0, 1]. Source: spec priority 1.5.
-//
-// A small-favouring factor of a job that asks for more than the cluster has
-// counts that part as 0; Slurm wraps around there and gives 1.
 func (r *sizeRule) factor(n, c int32, limit time.Duration) float64 {
-	if r.nodes <= 0 || r.cpus <= 0 {
+	switch {
+	case r.nodes <= 0 || r.cpus <= 0:
 		return 0
+	case r.timed:
+		return clamp01(r.timedFactor(float64(n), float64(c), limit))
+	case r.small:
+		return r.smallFactor(n, c)
 	}
-	fn, fc := float64(n), float64(c)
-	if r.timed {
-		return clamp01(r.timedFactor(fn, fc, limit))
+	return r.largeFactor(n, c)
+}
+
+func (r *sizeRule) largeFactor(n, c int32) float64 {
+	f := float64(n) / r.nodes
+	if c != 0 {
+		f = (f + float64(c)/r.cpus) / 2
 	}
-	if r.small {
-		fn = max(r.nodes-fn, 0)
-		if c != 0 {
-			fc = max(r.cpus-fc, 0)
-		}
+	return min(max(f, 0), 1)
+}
+
+// smallFactor is the factor with PriorityFavorSmall. What a job asks for beyond
+// the cluster's CPUs counts as all of them; Slurm wraps around there and gives
+// the job 1.
+func (r *sizeRule) smallFactor(n, c int32) float64 {
+	f := max(r.nodes-float64(n), 0) / r.nodes
+	if c != 0 {
+		f = (f + max(r.cpus-float64(c), 0)/r.cpus) / 2
 	}
-	if c == 0 {
-		return clamp01(fn / r.nodes)
-	}
-	return clamp01((fn/r.nodes + fc/r.cpus) / 2)
+	return min(max(f, 0), 1)
 }
 
 func (r *sizeRule) timedFactor(n, c float64, limit time.Duration) float64 {

@@ -1,5 +1,7 @@
 package priority
 
+import "slices"
+
 // TieMode says what accounts with equal level fair-share do.
 type TieMode uint8
 
@@ -60,6 +62,8 @@ func (f *FairTree) SetTree(t *Tree) {
 	n := len(f.lv.row)
 	f.sorted = fill(f.sorted, n, placed{})
 	f.spare = fill(f.spare, n, placed{})
+	f.stack = slices.Grow(f.stack[:0], f.lv.depth())
+	f.pools.entries = slices.Grow(f.pools.entries[:0], n)
 }
 
 // Users is the number of user associations in the tree: what ranks are divided
@@ -70,9 +74,9 @@ func (f *FairTree) Users() int { return int(f.lv.people) }
 // users, 1 for the best; 0 for accounts. usage is the decayed usage of each
 // row, an account's being the sum over its subtree; only ratios count.
 //
-// It takes O(n) steps for n rows, apart from sorting siblings by radix, and
-// allocates nothing in mode [AsShipped] once the tree's depth is known. It
-// panics if dst or usage is shorter than the tree.
+// It takes O(n) steps for n rows (sorting by radix) in mode [AsShipped], n log n
+// in mode [Documented], and allocates nothing. It panics if dst or usage is
+// shorter than the tree.
 func (f *FairTree) Rank(dst, usage []float64) {
 	dst = dst[:len(f.lv.entry)]
 	clear(dst)

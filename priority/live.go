@@ -93,7 +93,7 @@ func (v *LiveTree) SetUsage(usage []float64) {
 		s := v.f.sorted[lo:hi]
 		sortPlaced(s, v.f.spare[lo:hi])
 		v.orderShares(s)
-		v.t.grow(l, s)
+		v.t.grow(l, s, v.cum, v.spotOf)
 	}
 }
 
@@ -152,11 +152,15 @@ func (v *LiveTree) change(l, e int32, usage float64) {
 	if n.usage == usage {
 		return
 	}
-	v.t.remove(l, e)
 	if n.share != 0 {
 		v.odd[l]--
 	}
 	v.setKey(l, e, usage)
+	before, after, s := v.t.previous(e), v.t.next(e), n.spot(e)
+	if (before < 0 || v.t.nodes[before].spot(before).before(s)) && (after < 0 || s.before(v.t.nodes[after].spot(after))) {
+		return // it stays where it is
+	}
+	v.t.remove(l, e)
 	v.t.insert(l, e)
 }
 

@@ -1,6 +1,9 @@
 package priority
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Ceiling is the largest priority there is. Slurm: 4294967295.
 const Ceiling = 1<<32 - 1
@@ -93,7 +96,7 @@ type Multifactor struct {
 	// TRES weights that are on, and for each partition what they divide by.
 	tresKind   []int32
 	tresWeight []float64
-	tresTotal  [][]float64 // by weight, then partition; 0: the partition has none
+	tresTotal  [][]float64 // by weight, then partition; +Inf: the partition has none
 
 	sums, tres [blockRows]float64
 	gathered   Jobs // rows of a block that are not neighbours
@@ -170,9 +173,12 @@ func (m *Multifactor) SetCluster(c *Cluster) {
 		}
 		t := m.tresTotal[n][:0]
 		for p := range c.PartitionFactor {
-			v := max(float64(c.PartitionTRES[p*c.Kinds+int(k)]), 0)
-			if f&NoNormalTRES != 0 {
+			v := float64(c.PartitionTRES[p*c.Kinds+int(k)])
+			switch {
+			case f&NoNormalTRES != 0:
 				v = 1
+			case v <= 0:
+				v = math.Inf(1)
 			}
 			t = append(t, v)
 		}
@@ -289,13 +295,22 @@ func addTable(sums, factors []float64, rows []int32) {
 }
 
 func (m *Multifactor) addSizes(sums []float64, j *Jobs) {
-	w := float64(m.cfg.JobSize)
-	for i := range sums {
-		limit := NoLimit
-		if m.size.timed {
-			limit = j.TimeLimit[i]
+	w, r := float64(m.cfg.JobSize), &m.size
+	nodes, cpus := j.Nodes[:len(sums)], j.CPUs[:len(sums)]
+	switch {
+	case r.timed:
+		for i := range sums {
+			sums[i] += float64(w * r.factor(nodes[i], cpus[i], j.TimeLimit[i]))
 		}
-		sums[i] += float64(w * m.size.factor(j.Nodes[i], j.CPUs[i], limit))
+	case r.nodes <= 0 || r.cpus <= 0:
+	case r.small:
+		for i := range sums {
+			sums[i] += float64(w * r.smallFactor(nodes[i], cpus[i]))
+		}
+	default:
+		for i := range sums {
+			sums[i] += float64(w * r.largeFactor(nodes[i], cpus[i]))
+		}
 	}
 }
 
@@ -304,14 +319,13 @@ func (m *Multifactor) addSizes(sums []float64, j *Jobs) {
 func (m *Multifactor) addTRES(sums []float64, j *Jobs) {
 	tres := m.tres[:len(sums)]
 	clear(tres)
+	parts := j.Partition[:len(sums)]
 	for n, k := range m.tresKind {
 		w, total := m.tresWeight[n], m.tresTotal[n]
-		at := int(k)
-		for i, p := range j.Partition {
-			if t := total[p]; t != 0 {
-				tres[i] += float64(w * (float64(j.TRES[at]) / t))
-			}
-			at += m.kinds
+		counts := j.TRES[k:]
+		for i := range tres {
+			// A partition that has none of the kind divides by infinity.
+			tres[i] += float64(w * (float64(counts[i*m.kinds]) / total[parts[i]]))
 		}
 	}
 	for i, t := range tres {
@@ -319,15 +333,23 @@ func (m *Multifactor) addTRES(sums []float64, j *Jobs) {
 	}
 }
 
+// store turns sums into priorities. dst may be j.Prev.
 func (m *Multifactor) store(dst []uint32, sums []float64, j *Jobs) {
+	incr := m.cfg.Flags&IncrOnly != 0 && len(j.Prev) != 0
+	if !incr && len(j.Standing) == 0 {
+		for i, s := range sums {
+			dst[i] = whole(s)
+		}
+		return
+	}
 	for i, s := range sums {
 		p := whole(s)
-		if len(j.Standing) != 0 && j.Standing[i] != Computed {
+		switch {
+		case len(j.Standing) != 0 && j.Standing[i] == Held:
 			p = 0
-			if j.Standing[i] == Fixed {
-				p = j.Prev[i]
-			}
-		} else if m.cfg.Flags&IncrOnly != 0 && len(j.Prev) != 0 {
+		case len(j.Standing) != 0 && j.Standing[i] == Fixed:
+			p = j.Prev[i]
+		case incr:
 			p = max(p, j.Prev[i])
 		}
 		dst[i] = p

@@ -27,9 +27,8 @@ const nearKeys = 1 << 13
 
 func (f *FairTree) rankPools(dst, usage []float64) {
 	p, v := &f.pools, &f.lv
-	p.entries = slices.Grow(p.entries[:0], len(v.row))
 	p.next, p.cur = v.people, v.people
-	p.entries = v.appendLevel(p.entries, 0, usage)
+	p.entries = v.appendLevel(p.entries[:0], 0, usage)
 	f.rankPool(dst, usage, 0, len(p.entries), false)
 }
 

@@ -1,34 +1,105 @@
 package priority
 
-import "cmp"
+import (
+	"cmp"
+	"math"
+	"math/bits"
+)
 
 // insertionMax is the longest run that is sorted by insertion; it was measured
-// to be where a radix sort with its counters starts to win.
-const insertionMax = 48
+// to be where buckets start to win.
+const insertionMax = 32
+
+// bucketBits bounds the buckets of one pass, so that their ends stay in the
+// first cache.
+const bucketBits = 11
 
 // sortPlaced sorts s by hi, then lo, then entry. It must come in ascending
-// order of entries, and spare must be as long. It allocates nothing.
+// order of entries, and spare must be as long. It is a radix sort from the top
+// that looks at the digits in which the keys differ: one pass puts them into
+// about as many buckets as there are keys, and each bucket is sorted alike. It
+// takes O(n) steps for n keys, a pass for every bucketBits bits at worst, and
+// allocates nothing.
 func sortPlaced(s, spare []placed) {
 	if len(s) <= insertionMax {
 		insertionSort(s)
 		return
 	}
-	radixSort(s, spare, func(p placed) uint64 { return p.hi })
-	// Runs of equal hi are sorted by lo; they are in order of entries.
-	for i := 0; i < len(s); {
-		j, same := i+1, true
-		for ; j < len(s) && s[j].hi == s[i].hi; j++ {
-			same = same && s[j].lo == s[i].lo
-		}
-		switch run := s[i:j]; {
-		case same:
-		case len(run) <= insertionMax:
-			insertionSort(run)
-		default:
-			radixSort(run, spare, func(p placed) uint64 { return uint64(p.lo) })
-		}
-		i = j
+	d := digitOf(s)
+	var ends [1<<bucketBits + 2]int32
+	for i := range s {
+		ends[d.of(&s[i])]++
 	}
+	at := int32(0)
+	for i, n := range ends[:d.last+1] {
+		ends[i] = at
+		at += n
+	}
+	copy(spare, s)
+	for i := range spare[:len(s)] {
+		b := d.of(&spare[i])
+		s[ends[b]] = spare[i]
+		ends[b]++
+	}
+	at = 0
+	for _, end := range ends[:d.last+1] {
+		if run := s[at:end]; len(run) > 1 && !allTie(run) {
+			sortPlaced(run, spare[at:end])
+		}
+		at = end
+	}
+}
+
+// digit is the part of a key that one pass looks at. Entries without usage come
+// into the first bucket and those without a share into the last: they are far
+// from all others and would spoil the range.
+type digit struct {
+	lo    uint64 // least hi
+	shift uint8
+	byLo  bool // all have one hi: look at lo
+	last  uint64
+}
+
+const (
+	placedInf  = 0 // hi of an entry without usage
+	placedZero = math.MaxUint64
+)
+
+func digitOf(s []placed) digit {
+	lo, hi := uint64(math.MaxUint64), uint64(0)
+	for i := range s {
+		if h := s[i].hi; h != placedInf && h != placedZero {
+			lo, hi = min(lo, h), max(hi, h)
+		}
+	}
+	if lo >= hi {
+		return digit{byLo: true, last: 1<<bucketBits + 1}
+	}
+	n := bits.Len(uint(min(len(s), 1<<bucketBits-1)))
+	return digit{lo: lo, shift: uint8(max(bits.Len64(hi-lo)-n, 0)), last: 1<<n + 1}
+}
+
+// of is the bucket of p.
+func (d *digit) of(p *placed) uint64 {
+	switch {
+	case p.hi == placedInf:
+		return 0
+	case p.hi == placedZero:
+		return d.last
+	case d.byLo:
+		return uint64(p.lo) + 1
+	}
+	return (p.hi-d.lo)>>d.shift + 1
+}
+
+// allTie reports whether all keys of s are the same.
+func allTie(s []placed) bool {
+	for _, p := range s[1:] {
+		if !p.tiesWith(s[0]) {
+			return false
+		}
+	}
+	return true
 }
 
 func insertionSort(s []placed) {
@@ -47,38 +118,4 @@ func comparePlaced(p, q placed) int {
 		return cmp.Compare(p.hi, q.hi)
 	}
 	return cmp.Or(cmp.Compare(p.lo, q.lo), cmp.Compare(p.ent, q.ent))
-}
-
-// radixSort sorts s by digit of key, stably: bytes from the lowest, those in
-// which no two differ left out.
-func radixSort(s, spare []placed, key func(placed) uint64) {
-	var counts [8][256]int32
-	for _, p := range s {
-		k := key(p)
-		for d := range counts {
-			counts[d][byte(k>>(8*d))]++
-		}
-	}
-	a, b := s, spare[:len(s)]
-	first := key(s[0])
-	for d := range counts {
-		c := &counts[d]
-		if int(c[byte(first>>(8*d))]) == len(s) {
-			continue
-		}
-		at := int32(0)
-		for i, n := range c {
-			c[i] = at
-			at += n
-		}
-		for _, p := range a {
-			i := byte(key(p) >> (8 * d))
-			b[c[i]] = p
-			c[i]++
-		}
-		a, b = b, a
-	}
-	if &a[0] != &s[0] {
-		copy(s, a)
-	}
 }

@@ -15,11 +15,11 @@ type node struct {
 	share float64
 	usage float64 // decayed, cleaned
 	lo    uint32
-	// users at or below the entry; the sum over its subtree, and how many
-	// entries that has.
-	users, sum, count int32
-	left, right, up   int32
-	_                 int32
+	users int32 // at or below the entry
+	// Users and entries of the left subtree.
+	leftUsers, leftEntries int32
+	left, right, up        int32
+	_                      [3]int32
 }
 
 // spot is a place in the order of a level.
@@ -71,42 +71,34 @@ type treaps struct {
 	roots []int32 // by level
 }
 
-func (t *treaps) pull(e int32) {
-	n := &t.nodes[e]
-	n.sum, n.count = n.users, 1
-	if n.left >= 0 {
-		l := &t.nodes[n.left]
-		n.sum, n.count = n.sum+l.sum, n.count+l.count
-	}
-	if n.right >= 0 {
-		r := &t.nodes[n.right]
-		n.sum, n.count = n.sum+r.sum, n.count+r.count
-	}
-}
-
 // grow builds the tree of level l from its entries in order, in linear time.
-func (t *treaps) grow(l int, order []placed) {
+// The two buffers have an element for every entry; grow uses those of the
+// level.
+func (t *treaps) grow(l int, order []placed, users, entries []int32) {
 	last := int32(-1)
+	var before ahead
 	for _, p := range order {
 		e := p.ent
 		n := &t.nodes[e]
 		n.left, n.right, n.up = -1, -1, last
-		under := int32(-1)
 		for n.up >= 0 && rankOf(n.up) < rankOf(e) {
-			under, n.up = n.up, t.nodes[n.up].up
-			t.pull(under)
+			n.left, n.up = n.up, t.nodes[n.up].up
 		}
-		if n.left = under; under >= 0 {
-			t.nodes[under].up = e
+		// What stands before the whole subtree of e.
+		users[e], entries[e] = before.users, before.entries
+		if c := n.left; c >= 0 {
+			t.nodes[c].up = e
+			users[e], entries[e] = users[c], entries[c]
 		}
+		n.leftUsers, n.leftEntries = before.users-users[e], before.entries-entries[e]
 		if n.up >= 0 {
 			t.nodes[n.up].right = e
 		}
+		before.users, before.entries = before.users+n.users, before.entries+1
 		last = e
 	}
 	t.roots[l] = -1
 	for ; last >= 0; last = t.nodes[last].up {
-		t.pull(last)
 		t.roots[l] = last
 	}
 }
@@ -120,10 +112,7 @@ func (t *treaps) ahead(l int32, s spot) ahead {
 			e = n.left
 			continue
 		}
-		a.users, a.entries = a.users+n.users, a.entries+1
-		if n.left >= 0 {
-			a.users, a.entries = a.users+t.nodes[n.left].sum, a.entries+t.nodes[n.left].count
-		}
+		a.users, a.entries = a.users+n.leftUsers+n.users, a.entries+n.leftEntries+1
 		e = n.right
 	}
 	return a
@@ -131,18 +120,10 @@ func (t *treaps) ahead(l int32, s spot) ahead {
 
 // aheadOf counts what stands before entry e in its level.
 func (t *treaps) aheadOf(e int32) ahead {
-	var a ahead
-	if l := t.nodes[e].left; l >= 0 {
-		a = ahead{t.nodes[l].sum, t.nodes[l].count}
-	}
+	a := ahead{t.nodes[e].leftUsers, t.nodes[e].leftEntries}
 	for up := t.nodes[e].up; up >= 0; e, up = up, t.nodes[up].up {
-		n := &t.nodes[up]
-		if n.right != e {
-			continue
-		}
-		a.users, a.entries = a.users+n.users, a.entries+1
-		if n.left >= 0 {
-			a.users, a.entries = a.users+t.nodes[n.left].sum, a.entries+t.nodes[n.left].count
+		if n := &t.nodes[up]; n.right == e {
+			a.users, a.entries = a.users+n.leftUsers+n.users, a.entries+n.leftEntries+1
 		}
 	}
 	return a
@@ -152,17 +133,13 @@ func (t *treaps) aheadOf(e int32) ahead {
 func (t *treaps) at(l, i int32) int32 {
 	for e := t.roots[l]; e >= 0; {
 		n := &t.nodes[e]
-		left := int32(0)
-		if n.left >= 0 {
-			left = t.nodes[n.left].count
-		}
-		switch cmp.Compare(i, left) {
+		switch cmp.Compare(i, n.leftEntries) {
 		case -1:
 			e = n.left
 		case 0:
 			return e
 		default:
-			i -= left + 1
+			i -= n.leftEntries + 1
 			e = n.right
 		}
 	}
@@ -203,12 +180,13 @@ func (t *treaps) next(e int32) int32 {
 func (t *treaps) insert(l, e int32) {
 	n := &t.nodes[e]
 	n.left, n.right, n.up = -1, -1, -1
+	n.leftUsers, n.leftEntries = 0, 0
 	s := n.spot(e)
 	for at := t.roots[l]; at >= 0; {
 		n.up = at
 		m := &t.nodes[at]
-		m.sum, m.count = m.sum+n.users, m.count+1
 		if s.before(m.spot(at)) {
+			m.leftUsers, m.leftEntries = m.leftUsers+n.users, m.leftEntries+1
 			if at = m.left; at < 0 {
 				m.left = e
 			}
@@ -216,7 +194,6 @@ func (t *treaps) insert(l, e int32) {
 			m.right = e
 		}
 	}
-	t.pull(e)
 	if n.up < 0 {
 		t.roots[l] = e
 	}
@@ -235,11 +212,12 @@ func (t *treaps) remove(l, e int32) {
 		}
 		t.lift(l, c)
 	}
-	t.replace(l, e, -1)
-	for up := n.up; up >= 0; up = t.nodes[up].up {
-		m := &t.nodes[up]
-		m.sum, m.count = m.sum-n.users, m.count-1
+	for at, up := e, n.up; up >= 0; at, up = up, t.nodes[up].up {
+		if m := &t.nodes[up]; m.left == at {
+			m.leftUsers, m.leftEntries = m.leftUsers-n.users, m.leftEntries-1
+		}
 	}
+	t.replace(l, e, -1)
 }
 
 // replace puts c where e hangs.
@@ -264,12 +242,14 @@ func (t *treaps) lift(l, e int32) {
 	var moved int32
 	if m.left == e {
 		moved, m.left, n.right = n.right, n.right, p
+		m.leftUsers -= n.leftUsers + n.users
+		m.leftEntries -= n.leftEntries + 1
 	} else {
 		moved, m.right, n.left = n.left, n.left, p
+		n.leftUsers += m.leftUsers + m.users
+		n.leftEntries += m.leftEntries + 1
 	}
 	if moved >= 0 {
 		t.nodes[moved].up = p
 	}
-	t.pull(p)
-	t.pull(e)
 }

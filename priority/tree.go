@@ -149,6 +149,16 @@ func (v *levels) countUsers() {
 	}
 }
 
+// depth is the number of levels from the root to the lowest one, which is the
+// last.
+func (v *levels) depth() int {
+	d := 1
+	for e := v.ownerEnt[len(v.owner)-1]; e >= 0; e = v.ownerEnt[v.of[e]] {
+		d++
+	}
+	return d
+}
+
 // children lists the children of each row: those of r are
 // child[first[r]:first[r+1]].
 func (v *levels) children(t *Tree) {

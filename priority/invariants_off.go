@@ -1,0 +1,6 @@
+//go:build !invariants && !race
+
+package priority
+
+// checking turns on the costly self-checks.
+const checking = false
