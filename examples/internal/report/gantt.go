@@ -138,42 +138,47 @@ func merge(one []rect) []rect {
 	return out
 }
 
-// colours gives every job a colour and returns the legend: accounts, users or
-// sizes, whichever tells two to many jobs apart.
+// mostColours is how many groups have a colour of their own.
+const mostColours = 8
+
+// colours gives every job a colour and returns the legend. Jobs are told apart
+// by account, if that makes three to eight groups; else by user, if there are
+// three; else by account or size, whichever makes two.
 func (p *page) colours() (legend, []uint8) {
-	const most = 8
-	for _, by := range []struct {
-		groups []outcome.Group
-		name   func(*outcome.Job) string
-	}{
-		{p.fig.Accounts, func(j *outcome.Job) string { return j.Account }},
-		{p.fig.Users, func(j *outcome.Job) string { return j.User }},
-		{p.fig.Sizes, outcome.SizeClass(p.run)},
-	} {
-		if len(by.groups) < 2 {
-			continue
-		}
-		index := make(map[string]uint8)
-		var l legend
-		for i, g := range by.groups {
-			if i == most {
-				l = append(l, strconv.Itoa(len(by.groups)-most)+" others")
-				break
-			}
-			index[g.Name] = uint8(i)
-			l = append(l, cmp.Or(g.Name, "(none)"))
-		}
-		colour := make([]uint8, len(p.run.Jobs))
-		for i := range p.run.Jobs {
-			c, ok := index[by.name(&p.run.Jobs[i])]
-			if !ok {
-				c = most
-			}
-			colour[i] = c
-		}
-		return l, colour
+	account := func(j *outcome.Job) string { return j.Account }
+	switch n, users := len(p.fig.Accounts), len(p.fig.Users); {
+	case n > 2 && n <= mostColours:
+		return p.colourBy(p.fig.Accounts, account)
+	case users > 2:
+		return p.colourBy(p.fig.Users, func(j *outcome.Job) string { return j.User })
+	case n > 1:
+		return p.colourBy(p.fig.Accounts, account)
+	case len(p.fig.Sizes) > 1:
+		return p.colourBy(p.fig.Sizes, outcome.SizeClass(p.run))
 	}
 	return legend{"jobs"}, make([]uint8, len(p.run.Jobs))
+}
+
+func (p *page) colourBy(groups []outcome.Group, name func(*outcome.Job) string) (legend, []uint8) {
+	index := make(map[string]uint8)
+	var l legend
+	for i, g := range groups {
+		if i == mostColours {
+			l = append(l, strconv.Itoa(len(groups)-i)+" others")
+			break
+		}
+		index[g.Name] = uint8(i)
+		l = append(l, cmp.Or(g.Name, "(none)"))
+	}
+	colour := make([]uint8, len(p.run.Jobs))
+	for i := range p.run.Jobs {
+		c, ok := index[name(&p.run.Jobs[i])]
+		if !ok {
+			c = mostColours
+		}
+		colour[i] = c
+	}
+	return l, colour
 }
 
 func (p *page) gantt() {
@@ -270,18 +275,21 @@ func (p *page) splits(l *lanes) {
 	}
 }
 
-// nodeLabels names as many nodes as have room.
+// nodeLabels names every node, or every second, fifth, tenth, …, as many as
+// have room.
 func (p *page) nodeLabels(l *lanes, pixels int) []label {
-	var dst []label
-	last := -1.0
-	strip := commonPrefix(p.run.Nodes)
-	for i, n := range p.run.Nodes {
-		at := float64(l.top[i]+l.top[i+1]) / 2 / float64(l.height())
-		if last >= 0 && (at-last)*float64(pixels) < 13 {
-			continue
+	const room = 15 // pixels
+	step := 1
+	for _, s := range [...]int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000} {
+		if step = s; pixels*s >= room*len(p.run.Nodes) {
+			break
 		}
-		last = at
-		dst = append(dst, label{at, shortName(n.Name, strip)})
+	}
+	var dst []label
+	strip := commonPrefix(p.run.Nodes)
+	for i := 0; i < len(p.run.Nodes); i += step {
+		at := float64(l.top[i]+l.top[i+1]) / 2 / float64(l.height())
+		dst = append(dst, label{at, shortName(p.run.Nodes[i].Name, strip)})
 	}
 	return dst
 }

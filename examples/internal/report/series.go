@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/berth-sched/berth/examples/internal/outcome"
@@ -110,9 +111,12 @@ func (p *page) usage() {
 	if gpus > 0 {
 		lines = append(lines, line{"GPUs", p.overTime(func(s *outcome.Sample) float64 { return part(s.GPUMilli, gpus) })})
 	}
-	lines = append(lines,
-		line{"CPUs", p.overTime(func(s *outcome.Sample) float64 { return part(s.MilliCPU, cpus) })},
-		line{"nodes with a job", p.overTime(func(s *outcome.Sample) float64 { return part(int64(s.Nodes), int64(len(p.run.Nodes))) })})
+	cpu := p.overTime(func(s *outcome.Sample) float64 { return part(s.MilliCPU, cpus) })
+	lines = append(lines, line{"CPUs", cpu})
+	nodes := p.overTime(func(s *outcome.Sample) float64 { return part(int64(s.Nodes), int64(len(p.run.Nodes))) })
+	if !slices.Equal(nodes, cpu) { // jobs of whole nodes: one line says it
+		lines = append(lines, line{"nodes with a job", nodes})
+	}
 	p.print("<h2>In use</h2><p>Share of the cluster that jobs hold.</p>\n")
 	var l legend
 	for _, c := range lines {

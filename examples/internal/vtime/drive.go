@@ -2,6 +2,7 @@ package vtime
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/berth-sched/berth/examples/internal/outcome"
@@ -23,6 +24,9 @@ type Input struct {
 	Scheduler scheduler.Scheduler
 	Jobs      []Job // in order of Submit; Jobs[i].Spec.ID = i+1
 	Nodes     []outcome.Node
+	// Counts says that nodes are described by counts alone: their devices are
+	// held in thousandths.
+	Counts bool
 	// LeaveOut leaves out a job that the scheduler refuses, instead of giving
 	// up.
 	LeaveOut bool
@@ -36,8 +40,14 @@ type RefusedError struct {
 	Err error
 }
 
+// Error names the job as its log does; the scheduler's number of it, which
+// says nothing to the reader, is cut off.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%s: job %s: %v", e.Job.Where, e.Job.Name, e.Err)
+	why := e.Err.Error()
+	if _, rest, ok := strings.Cut(why, fmt.Sprintf(" job %d: ", e.Job.Spec.ID)); ok {
+		why = rest
+	}
+	return fmt.Sprintf("%s: job %s: %s", e.Job.Where, e.Job.Name, why)
 }
 
 func (e *RefusedError) Unwrap() error { return e.Err }
@@ -246,7 +256,7 @@ func (d *driver) start(i int32, dec *scheduler.Decision) error {
 		}
 		for _, dev := range a.Devices {
 			if dev.Name == "gpu" {
-				p.Devices = append(p.Devices, outcome.Device{Index: dev.Index, Milli: d.milli(i, dev.Units)})
+				p.Devices = append(p.Devices, outcome.Device{Index: dev.Index, Milli: d.milli(dev.Units)})
 			}
 		}
 		stay.Places = append(stay.Places, p)
@@ -264,10 +274,9 @@ func (d *driver) start(i int32, dec *scheduler.Decision) error {
 	return nil
 }
 
-// milli is the units of a device in thousandths: of a divided device they are
-// that already.
-func (d *driver) milli(i int32, units int64) int64 {
-	if m := d.in.Jobs[i].Spec.GPUMilli; m > 0 && m < 1000 {
+// milli is the units of a device in thousandths.
+func (d *driver) milli(units int64) int64 {
+	if d.in.Counts {
 		return units
 	}
 	return units * 1000

@@ -118,7 +118,9 @@ func Generate(c Config) []trace.Job {
 		jobs[i].Submit = arrival(rng, int64(span))
 	}
 	slices.SortStableFunc(jobs, func(a, b trace.Job) int { return cmp.Compare(a.Submit, b.Submit) })
+	asked := make([]int64, len(c.Partitions)) // GPU seconds
 	for i := range jobs {
+		jobs[i].Partition = choose(c.Partitions, asked, &jobs[i])
 		jobs[i].ID = strconv.Itoa(i + 1)
 		jobs[i].Line = i + 1
 	}
@@ -143,14 +145,12 @@ func one(rng *rand.Rand, parts []Partition) trace.Job {
 		}
 		j.Tasks = j.GPUs
 		j.MilliCPUPerTask = 6000
-		j.Partition = gpuPart(rng, parts, j.GPUs)
 	} else {
 		if p.cpuMed > 0 {
 			median, mean = p.cpuMed, p.cpuAvg
 		}
 		j.Tasks = 1
 		j.MilliCPUPerTask = 1000 << rng.IntN(5)
-		j.Partition = cpuPart(parts)
 	}
 	j.MemPerCPUMiB = 4096
 	run := lognormal(rng, median, mean)
@@ -211,24 +211,20 @@ func widestPart(parts []Partition) Partition {
 	return slices.MaxFunc(parts, func(a, b Partition) int { return cmp.Compare(a.GPUs, b.GPUs) })
 }
 
-// gpuPart draws a partition that has gpus of them, by their number.
-func gpuPart(rng *rand.Rand, parts []Partition, gpus int64) string {
-	i := pick(rng, len(parts), func(i int) int {
-		if parts[i].GPUs < gpus {
-			return 0
-		}
-		return int(parts[i].GPUs)
-	})
-	return parts[i].Name
-}
-
-// cpuPart is the partition of jobs without GPUs: the one that has none, or the
-// first.
-func cpuPart(parts []Partition) string {
-	for _, p := range parts {
-		if p.GPUs == 0 {
+// choose is the partition that a user goes to: the one that has been asked for
+// least of those that are wide enough. Jobs without GPUs go to the partition
+// that has none, if any.
+func choose(parts []Partition, asked []int64, j *trace.Job) string {
+	best := -1
+	for i, p := range parts {
+		switch {
+		case j.GPUs == 0 && p.GPUs == 0:
 			return p.Name
+		case j.GPUs > p.GPUs || p.GPUs == 0 && len(parts) > 1:
+		case best < 0 || float64(asked[i])/float64(p.GPUs) < float64(asked[best])/float64(parts[best].GPUs):
+			best = i
 		}
 	}
-	return parts[0].Name
+	asked[best] += j.GPUs * j.Runtime / trace.Second
+	return parts[best].Name
 }
