@@ -10,7 +10,7 @@ import (
 // node, then the second.
 func Example_pool() {
 	shape, err := gres.NewShape(gres.ShapeConfig{
-		Sockets: 2, CoresPerSocket: 4, MemMiB: 64 << 10,
+		Sockets: 1, CoresPerSocket: 8, MemMiB: 64 << 10,
 		Groups: []gres.GroupConfig{{Name: gres.NameGPU, Devices: make([]gres.DeviceConfig, 2)}},
 	})
 	if err != nil {
@@ -37,6 +37,6 @@ func Example_pool() {
 	}
 	// Output:
 	// node 0: cores 00000001, GPU 0
-	// node 0: cores 00010000, GPU 1
+	// node 0: cores 00000010, GPU 1
 	// node 1: cores 00000001, GPU 0
 }
