@@ -34,6 +34,7 @@ type Pool struct {
 	ring []int32 // the nodes that changed last, change c at c mod len
 	seq  uint64  // changes so far
 
+	builds   uint64 // times the index was laid out
 	views    []view
 	classes  []class
 	classUID uint64 // last given
@@ -113,6 +114,7 @@ func trimTail(w []uint64, n int) {
 
 // rebuild lays out the index and drops the candidate sets.
 func (p *Pool) rebuild() {
+	p.builds++
 	p.slots.init(len(p.state))
 	for i := range p.classes {
 		c := &p.classes[i]
