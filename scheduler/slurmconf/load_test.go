@@ -35,7 +35,7 @@ func TestSharedSlurmConfs(t *testing.T) {
 		parts     int
 		want      []string
 	}{
-		{dir: "site-cirrus", file: "slurm.conf", nodes: 405, parts: 11},
+		{dir: "site-cirrus", file: "slurm.conf", nodes: 407, parts: 11},
 		{dir: "ubccr-micro", file: "slurm.conf", nodes: 10, parts: 2},
 		{dir: "include-chain", file: "slurm.conf", nodes: 1, parts: 1},
 		{dir: "dynamic-nodes", file: "slurm.conf", nodes: 0, parts: 2},
