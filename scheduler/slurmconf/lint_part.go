@@ -59,7 +59,12 @@ func (s *site) lintDefaults(q *sitePart, lines []int) {
 	_, _, _, mem := s.shape(lines[0])
 	gpus := s.amount(lines[0], "gpu")
 	set := p.DefMemPerGPU.IsSet() || p.DefMemPerCPU.IsSet() || p.DefMemPerNode.IsSet() || c.DefMemPerGPU.IsSet() || c.DefMemPerCPU.IsSet() || c.DefMemPerNode.IsSet()
-	if s.memoryUsed() && !set {
+	switch {
+	case !s.memoryUsed() || set:
+	case mem <= 1:
+		s.warn("gpu-defmem", p.Name.At, "a one-GPU job takes all memory of its node and strands the other GPUs",
+			"partition %s has GPUs and no DefMemPerGPU, DefMemPerCPU or DefMemPerNode, and %s has no RealMemory", p.Name.V, s.f.Nodes[lines[0]].Names.V)
+	default:
 		s.warn("gpu-defmem", p.Name.At, "a one-GPU job takes all memory of its node and strands the other GPUs",
 			"partition %s has GPUs and no DefMemPerGPU, DefMemPerCPU or DefMemPerNode: --gpus=1 gets %d MiB; set DefMemPerGPU=%d", p.Name.V, mem, mem/max(gpus, 1))
 	}
