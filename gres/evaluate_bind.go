@@ -182,6 +182,9 @@ func (s *Scratch) visitSockets(b *binding) Refusal {
 		if (b.enforce || b.near) && b.cpg > 0 {
 			a = min(a, int64(s.count[q]*b.v)/b.cpg)
 		}
+		if b.near && s.count[q] == 0 {
+			a = 0
+		}
 		if b.d.PerSocket > a+b.p.any || a+b.p.any == 0 {
 			if b.near && len(b.sh.groups[b.p.group].devs) > 0 {
 				s.takeAway(b.sh, q, least)
@@ -283,7 +286,9 @@ func (s *Scratch) trimCores(b *binding, fit *NodeFit) Refusal {
 			}
 		}
 	}
-	s.keepRestricted(b)
+	if f := s.keepRestricted(b); f != RefuseNone {
+		return f
+	}
 	avail := s.sumCount()
 	needed, f := s.neededCores(b, avail)
 	if f != RefuseNone {

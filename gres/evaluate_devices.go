@@ -84,7 +84,12 @@ func (s *Scratch) deviceUnits(n *NodeRow, r *Request, d *Need, g *group, k int, 
 			return 0, RefuseBusyShared
 		}
 		return 1, RefuseNone
-	case g.over >= 0 && d.PerTask > 0 && free < d.PerTask:
+	case g.over < 0 || d.PerTask == 0:
+		return free, RefuseNone
+	case r.Has(OneTaskPerSharing):
+		free = min(free, d.PerTask)
+	}
+	if free -= free % d.PerTask; free == 0 {
 		return 0, RefuseNotEnough
 	}
 	return free, RefuseNone
@@ -140,7 +145,7 @@ func (s *Scratch) placeDevices(n *NodeRow, r *Request, i int, fit *NodeFit) Refu
 
 // perSocket drops sockets with fewer devices than asked on each, and what
 // exceeds the ask on the others. That there are as many sockets as asked is
-// not tested: nodes with fewer give what they have.
+// tested only if cores and devices are bound to each other.
 func (s *Scratch) perSocket(r *Request, d *Need, p *pool) Refusal {
 	enough := 0
 	p.total = p.any
@@ -153,7 +158,7 @@ func (s *Scratch) perSocket(r *Request, d *Need, p *pool) Refusal {
 		p.total += d.PerSocket
 		enough++
 	}
-	if enough == 0 && r.Has(EnforceBinding) {
+	if r.Has(EnforceBinding) && enough < max(int(r.SocketsPerNode), 1) {
 		return RefuseNotEnough
 	}
 	return RefuseNone
@@ -176,7 +181,11 @@ func (s *Scratch) boundNode(n *NodeRow, r *Request, d *Need, p *pool, fit *NodeF
 	}
 	why := RefuseNotEnough
 	if d.Name == NameGPU {
-		if c := int64(r.CPUsPerGPU); c > 0 {
+		c := int64(r.CPUsPerGPU)
+		if c == 0 {
+			c = int64(r.TasksPerGPU) * int64(r.perTask())
+		}
+		if c > 0 {
 			k := int64(fit.CPUs) / c
 			if k == 0 {
 				return RefuseCPUPerGPU
@@ -222,7 +231,7 @@ func (s *Scratch) nearGPUs(n *NodeRow, r *Request) uint8 {
 				}
 			}
 		}
-		if p.cap >= 0 {
+		if p.cap >= 0 && !r.Has(WholeNode) {
 			k = min(k, p.cap)
 		}
 		near += min(k, p.total)

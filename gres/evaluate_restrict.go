@@ -17,10 +17,10 @@ func (s *Scratch) dropRestricted(sh *Shape, r *Request) {
 // highest.
 //
 // Source: spec/gres.md 13; the order is that of the recorded placements.
-func (s *Scratch) keepRestricted(b *binding) {
+func (s *Scratch) keepRestricted(b *binding) Refusal {
 	sh := b.sh
 	if sh.restrictedPerGPU == 0 || b.d.Name != NameGPU {
-		return
+		return RefuseNone
 	}
 	for q := range s.count {
 		if !s.need[q] {
@@ -46,4 +46,10 @@ func (s *Scratch) keepRestricted(b *binding) {
 		}
 	}
 	s.countSockets(sh)
+	for q := range s.count {
+		if b.enforce && s.need[q] && s.count[q] == 0 {
+			return RefuseNoNearCores
+		}
+	}
+	return RefuseNone
 }

@@ -31,7 +31,7 @@ func (s *Scratch) pickNeed(g *Grant, nodes []Chosen, i int, r *Request, k int) R
 	case p.shared:
 		f = pk.sharedUnits(pk.count(nodes, i))
 	case !p.tracked && d.PerJob > 0 && d.PerNode+d.PerTask+d.PerSocket == 0:
-		pk.any(pk.jobShare(nodes, i, len(nodes)-i))
+		pk.any(max(d.PerJob-s.sel.jobTaken[k]-int64(len(nodes)-i-1), 1))
 	case !p.tracked:
 		pk.any(pk.count(nodes, i))
 	case d.PerNode > 0:

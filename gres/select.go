@@ -70,8 +70,10 @@ func (t *Taking) Take(s *Shape, r *Request, fit *NodeFit) (cpus int32, devices [
 		switch {
 		case r.Needs[i].PerJob == 0:
 		case r.Needs[i].PerTask > 0:
-			// Each node still required needs devices for a task.
-			d = max(min(d, left-int64(max(t.Nodes, 0))*r.Needs[i].PerTask), 1)
+			// No more than the CPUs' tasks use, and each node still required
+			// needs devices for a task.
+			k := r.Needs[i].PerTask
+			d = max(min(d, left-int64(max(t.Nodes, 0))*k, int64(cpus)/int64(r.perTask())*k), 1)
 		case left > 0:
 			d = max(min(d, left), 1)
 		}
