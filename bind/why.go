@@ -121,14 +121,14 @@ func AppendPicture(dst []byte, w *Wiring, free uint64, s *Solution) []byte {
 		} else {
 			dst = append(dst, "anywhere "...)
 		}
-		any := n >= 0
+		shown := n >= 0
 		for i := range w.gpus {
 			if int(w.numa[i]) == n {
 				dst = appendSeat(dst, i, task[i], free>>i&1 == 1)
-				any = true
+				shown = true
 			}
 		}
-		if !any {
+		if !shown {
 			dst = dst[:row]
 			continue
 		}
