@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/gres"
@@ -159,6 +160,9 @@ func (t timer) before(u timer) bool {
 	}
 	return t.id < u.id
 }
+
+// reserve makes room for n timers.
+func (h *timerHeap) reserve(n int) { h.items = slices.Grow(h.items, max(n-len(h.items), 0)) }
 
 func (h *timerHeap) push(t timer) {
 	h.items = append(h.items, t)

@@ -58,8 +58,12 @@ func (e *engine) buildNodes() error {
 	if len(errs) > 0 {
 		return errors.Join(errs...)
 	}
+	// Room for the first few jobs of each node, so that a pass need not grow it.
+	const room = 8
+	arena := make([]int32, room*len(e.nodes))
 	for i := range e.nodes {
 		n := &e.nodes[i]
+		n.jobs = arena[i*room : i*room : (i+1)*room]
 		e.pool.SetNode(int32(i), shapes[n.spec])
 		e.setAvailable(topology.NodeID(i))
 	}

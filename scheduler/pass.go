@@ -62,7 +62,7 @@ func (e *engine) endings(dst []Decision) []Decision {
 		t := h.items[0]
 		h.pop()
 		j := &e.jobs.rows[t.row]
-		if j.gen != t.gen || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at {
+		if e.limitStale(&t) {
 			continue
 		}
 		j.flags |= flagEnding
@@ -79,6 +79,29 @@ func (e *engine) killTime(j *job) Time {
 		over = *p
 	}
 	return j.end.Add(over)
+}
+
+// limitStale reports whether a timer of the limits does not count any more.
+func (e *engine) limitStale(t *timer) bool {
+	j := &e.jobs.rows[t.row]
+	return j.gen != t.gen || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at
+}
+
+// trimTimers drops stale limits when they outnumber the jobs, and makes room
+// for one timer a job, so that a pass need not.
+func (e *engine) trimTimers() {
+	h := &e.timers.limits
+	jobs := e.counts.Pending + e.counts.Running + 1
+	if len(h.items) > 2*jobs+64 {
+		items := h.items
+		h.items = items[:0]
+		for i := range items {
+			if t := items[i]; !e.limitStale(&t) {
+				h.push(t)
+			}
+		}
+	}
+	h.reserve(len(h.items) + jobs)
 }
 
 // wakePending gives records to jobs whose begin time has come.
@@ -201,11 +224,9 @@ func (e *engine) Wake() (Time, bool) {
 		for len(h.items) > 0 {
 			t := h.items[0]
 			j := &e.jobs.rows[t.row]
-			stale := j.gen != t.gen
+			stale := j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at
 			if h == &e.timers.limits {
-				stale = stale || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at
-			} else {
-				stale = stale || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at
+				stale = e.limitStale(&t)
 			}
 			if !stale {
 				at = min(at, t.at)

@@ -150,8 +150,8 @@ func (e *engine) maskPlans(plans *planner, limit time.Duration) bool {
 	any := false
 	s.mask.Copy(&s.within)
 	for n := range plans.nodes.All() {
-		for _, id := range plans.byNode[n] {
-			if plans.all[id].start < end {
+		for l := plans.head[n]; l >= 0; l = plans.links[l].next {
+			if plans.all[plans.links[l].plan].start < end {
 				s.mask.Remove(n)
 				any = true
 				break

@@ -29,14 +29,18 @@ type ending struct {
 // A planner is the calendar of the future: what runs ends at its limit, what is
 // planned begins and ends as planned. It is made anew in each planning pass.
 type planner struct {
-	all    []plan
-	n      int
-	byNode [][]int32        // plans of a node, by node
-	nodes  topology.NodeSet // nodes with plans
-	ends   []ending         // ascending
-	seen   planSeen
-	pairs  int // records planned for in this pass
+	all   []plan
+	n     int
+	head  []int32          // by node: its latest plan's link, -1 none
+	links []planLink       // lists of the plans of each node
+	nodes topology.NodeSet // nodes with plans
+	ends  []ending         // ascending
+	seen  planSeen
+	pairs int // records planned for in this pass
 }
+
+// A planLink is an entry of a node's list of plans.
+type planLink struct{ plan, next int32 }
 
 // planSeen tells whether anything changed since the last planning pass.
 type planSeen struct {
@@ -45,18 +49,21 @@ type planSeen struct {
 }
 
 func (p *planner) init(nodes int) {
-	p.byNode = make([][]int32, nodes)
+	p.head = make([]int32, nodes)
+	for i := range p.head {
+		p.head[i] = -1
+	}
 	p.nodes.Init(nodes)
 }
 
 // clear forgets all plans and keeps their memory.
 func (p *planner) clear() {
 	for id := range p.nodes.All() {
-		p.byNode[id] = p.byNode[id][:0]
+		p.head[id] = -1
 	}
 	p.nodes.Clear()
 	p.n, p.pairs = 0, 0
-	p.ends = p.ends[:0]
+	p.ends, p.links = p.ends[:0], p.links[:0]
 }
 
 // add makes room for one more plan.
@@ -199,7 +206,8 @@ func (e *engine) makePlan(rec record, limit time.Duration) {
 	id := int32(e.plans.n - 1)
 	for i := range p.grants {
 		n := p.grants[i].node
-		e.plans.byNode[n] = append(e.plans.byNode[n], id)
+		e.plans.links = append(e.plans.links, planLink{id, e.plans.head[n]})
+		e.plans.head[n] = int32(len(e.plans.links) - 1)
 		e.plans.nodes.Add(n)
 	}
 	if p.end != Never {
@@ -288,8 +296,8 @@ func (e *engine) rowAt(n topology.NodeID, t Time, limit time.Duration) []uint64 
 	sh := e.pool.Shape(int32(n))
 	s.union = e.rowInstant(s.union, sh, n, t)
 	end := t.Add(limit)
-	for _, id := range e.plans.byNode[n] {
-		if p := &e.plans.all[id]; p.start > t && p.start < end {
+	for l := e.plans.head[n]; l >= 0; l = e.plans.links[l].next {
+		if p := &e.plans.all[e.plans.links[l].plan]; p.start > t && p.start < end {
 			s.row = e.rowInstant(s.row, sh, n, p.start)
 			sh.Union(s.union, s.row)
 		}
@@ -307,8 +315,8 @@ func (e *engine) rowInstant(dst []uint64, sh *gres.Shape, n topology.NodeID, t T
 			}
 		}
 	}
-	for _, id := range e.plans.byNode[n] {
-		if p := &e.plans.all[id]; p.start <= t && p.end > t {
+	for l := e.plans.head[n]; l >= 0; l = e.plans.links[l].next {
+		if p := &e.plans.all[e.plans.links[l].plan]; p.start <= t && p.end > t {
 			sh.Take(dst, grantOn(p.grants, n))
 		}
 	}
@@ -320,6 +328,10 @@ func (j *job) grantOn(n topology.NodeID) *gres.Grant { return grantOn(j.alloc, n
 
 // grantOn finds node n in grants, which are in node order.
 func grantOn(grants []nodeGrant, n topology.NodeID) *gres.Grant {
+	return &grants[indexOfGrant(grants, n)].grant
+}
+
+func indexOfGrant(grants []nodeGrant, n topology.NodeID) int {
 	i, _ := slices.BinarySearchFunc(grants, n, func(g nodeGrant, n topology.NodeID) int { return cmp.Compare(g.node, n) })
-	return &grants[i].grant
+	return i
 }

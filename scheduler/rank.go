@@ -173,6 +173,7 @@ func (e *engine) tick() {
 		}
 	}
 	e.queue.resort()
+	e.arrivals++
 }
 
 // rerank gives every pending job its priority, reason and records anew.

@@ -1,8 +1,10 @@
 package scheduler
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
@@ -16,7 +18,19 @@ func (e *engine) AppendSnapshot(dst []byte) ([]byte, error) {
 	c := codec{buf: append(dst, snapshotVersion)}
 	visitConfig(&c, &e.cfg)
 	e.visitState(&c)
-	return c.buf, nil
+	return binary.LittleEndian.AppendUint64(c.buf, checksum(c.buf[len(dst):])), nil
+}
+
+// checksum tells a damaged snapshot from a whole one.
+func checksum(b []byte) uint64 {
+	h := uint64(len(b))
+	for ; len(b) >= 8; b = b[8:] {
+		h = mix(h ^ binary.LittleEndian.Uint64(b))
+	}
+	for _, x := range b {
+		h = mix(h ^ uint64(x))
+	}
+	return h
 }
 
 // Restore returns the scheduler whose AppendSnapshot made b. The registry must
@@ -33,7 +47,11 @@ func restore(b []byte, reg *Registry) (*engine, error) {
 	if len(b) == 0 || b[0] != snapshotVersion {
 		return nil, fmt.Errorf("scheduler: read snapshot: version: %w", ErrSnapshot)
 	}
-	c := codec{buf: b[1:], reading: true}
+	end := len(b) - 8
+	if end < 1 || checksum(b[:end]) != binary.LittleEndian.Uint64(b[end:]) {
+		return nil, fmt.Errorf("scheduler: read snapshot: damaged: %w", ErrSnapshot)
+	}
+	c := codec{buf: b[1:end], reading: true}
 	var cfg Config
 	visitConfig(&c, &cfg)
 	if c.err != nil {
@@ -93,9 +111,9 @@ func (e *engine) visitState(c *codec) {
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {
 		e.visitRows(c, &e.nodes[i].jobs)
-		if c.reading && len(e.nodes[i].jobs) > 0 {
-			e.counts.NodesUsed++
-		}
+	}
+	if c.reading {
+		e.checkLists(c)
 	}
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
 		e.visitRow(c, &o.row)
@@ -106,6 +124,46 @@ func (e *engine) visitState(c *codec) {
 	})
 	e.visitQueue(c)
 	e.visitFailures(c)
+}
+
+// checkLists makes sure that the lists of what was read agree with the jobs:
+// each job stands once on each of its nodes, and ended jobs are those that ended.
+func (e *engine) checkLists(c *codec) {
+	listed, held := 0, 0
+	for i := range e.nodes {
+		l := e.nodes[i].jobs
+		for k, r := range l {
+			j := &e.jobs.rows[r]
+			at := indexOfGrant(j.alloc, topology.NodeID(i))
+			if at == len(j.alloc) || j.alloc[at].node != topology.NodeID(i) || slices.Contains(l[:k], r) {
+				c.fail("jobs of a node")
+				return
+			}
+		}
+		listed += len(l)
+		if len(l) > 0 {
+			e.counts.NodesUsed++
+		}
+	}
+	for r := range e.jobs.rows {
+		j := &e.jobs.rows[r]
+		held += len(j.alloc)
+		if j.id != 0 && j.running() != (len(j.alloc) > 0) {
+			c.fail("allocation of a job that does not run")
+			return
+		}
+	}
+	if listed != held {
+		c.fail("jobs of a node")
+	}
+	seen := make([]bool, len(e.jobs.rows))
+	for _, r := range e.jobs.ended {
+		if !e.jobs.rows[r].state.Ended() || seen[r] {
+			c.fail("ended jobs")
+			return
+		}
+		seen[r] = true
+	}
 }
 
 // visitRow visits a reference to a job: by id, since rows are not kept.
@@ -221,7 +279,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 	case j.running():
 		for i := range j.alloc {
 			a := &j.alloc[i]
-			if a.node < 0 || int(a.node) >= len(e.nodes) || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
+			if a.node < 0 || int(a.node) >= len(e.nodes) || i > 0 && j.alloc[i-1].node >= a.node || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
 				c.fail("allocation")
 				return
 			}
@@ -257,8 +315,9 @@ func (e *engine) visitQueue(c *codec) {
 			c.fail("queue")
 			return
 		}
-		why := e.jobs.rows[r].reason
+		why, arrivals := e.jobs.rows[r].reason, e.arrivals
 		e.pushRecords(r)
+		e.arrivals = arrivals
 		e.jobs.rows[r].reason = why
 	}
 }

@@ -25,7 +25,6 @@ func (e *engine) submit(now Time, ev *Event) error {
 	c := &e.classes.rows[j.classes[0]]
 	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
 	e.counts.Pending++
-	e.arrivals++
 	e.setEligible(now, r)
 	e.requeueRecords(r)
 	return nil
@@ -50,6 +49,7 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32) int32 {
 	}
 	e.rank.grow(len(e.jobs.rows))
 	e.fillRow(r)
+	e.trimTimers()
 	return r
 }
 
@@ -223,6 +223,7 @@ func (e *engine) requeueRecords(r int32) {
 // reason why none may.
 func (e *engine) pushRecords(r int32) {
 	j := &e.jobs.rows[r]
+	e.arrivals++
 	j.reason, j.records = ReasonNone, 0
 	for i, p := range j.parts {
 		if why := e.partitionReason(j, i); why != ReasonNone {

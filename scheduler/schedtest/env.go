@@ -1,0 +1,362 @@
+package schedtest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/berth-sched/berth/scheduler"
+	"github.com/berth-sched/berth/topology"
+	"github.com/cockroachdb/datadriven"
+)
+
+// RunScript runs a golden script against schedulers that make returns. A
+// script is a datadriven file; a line of input is a list of key=value fields.
+//
+//	cluster [profile=slurm] [plan=none] [depth=1] [lln]
+//	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
+//	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2
+//	  the nodes and partitions of a new scheduler
+//	submit now=0
+//	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
+//	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
+//	pass now=0 | end now=5 job=1 [exit=1] | fail now=0 job=1
+//	cancel, hold, release, requeue now=0 job=1 | limit now=0 job=1 time=90
+//	state now=0 nodes=n0 to=down
+//	explain job=1 | jobs | nodes | wake | restart | forecast
+//
+// Times are seconds. Start decisions are reported as started at once.
+func RunScript(t *testing.T, path string, make func(scheduler.Config) (scheduler.Scheduler, error)) {
+	t.Helper()
+	e := &env{make: make, seq: map[scheduler.JobID]scheduler.Decision{}}
+	datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+		out, err := e.run(d)
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		return out
+	})
+}
+
+type env struct {
+	make func(scheduler.Config) (scheduler.Scheduler, error)
+	s    scheduler.Scheduler
+	now  scheduler.Time
+	seq  map[scheduler.JobID]scheduler.Decision // last start of a job
+}
+
+// fields are the key=value fields of a command or of a line of input.
+type fields map[string]string
+
+func (f fields) num(key string) int64 {
+	n, err := strconv.ParseInt(f[key], 10, 64)
+	if err != nil && f[key] != "" {
+		panic(fmt.Sprintf("schedtest: field %s=%q is no number", key, f[key]))
+	}
+	return n
+}
+
+func (f fields) has(key string) bool { _, ok := f[key]; return ok }
+
+func (f fields) list(key string) []string {
+	if f[key] == "" {
+		return nil
+	}
+	return strings.Split(f[key], ",")
+}
+
+func (f fields) seconds(key string) time.Duration { return time.Duration(f.num(key)) * time.Second }
+
+func args(d *datadriven.TestData) fields {
+	f := fields{}
+	for _, a := range d.CmdArgs {
+		f[a.Key] = strings.Join(a.Vals, ",")
+	}
+	return f
+}
+
+func lines(d *datadriven.TestData) (out []fields) {
+	for line := range strings.Lines(d.Input) {
+		f := fields{}
+		for w := range strings.FieldsSeq(line) {
+			k, v, _ := strings.Cut(w, "=")
+			f[k] = v
+		}
+		if len(f) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (e *env) run(d *datadriven.TestData) (string, error) {
+	a := args(d)
+	if a.has("now") {
+		e.now = scheduler.Seconds(a.num("now"))
+	}
+	job := scheduler.JobID(a.num("job"))
+	switch d.Cmd {
+	case "cluster":
+		return e.cluster(a, lines(d))
+	case "submit":
+		return e.submit(lines(d))
+	case "adopt":
+		return e.adopt(a)
+	case "pass":
+		return e.pass()
+	case "end":
+		return e.apply(scheduler.Ended(job, scheduler.JobEnd{ExitCode: int32(a.num("exit"))}))
+	case "fail":
+		dec := e.seq[job]
+		return e.apply(scheduler.Failed(&dec, "script"))
+	case "cancel":
+		return e.apply(scheduler.Cancel(job))
+	case "hold":
+		return e.apply(scheduler.Hold(job))
+	case "release":
+		return e.apply(scheduler.Release(job))
+	case "requeue":
+		return e.apply(scheduler.Requeue(job))
+	case "limit":
+		limit := a.seconds("time")
+		return e.apply(scheduler.Event{Kind: scheduler.EventJobUpdate, Job: job, Update: &scheduler.JobUpdate{TimeLimit: &limit}})
+	case "state":
+		var st scheduler.NodeState
+		if err := st.UnmarshalText([]byte(a["to"])); err != nil {
+			return "", err
+		}
+		return e.apply(scheduler.SetNodes(a["nodes"], st, "script"))
+	case "explain":
+		x, err := e.s.Explain(job)
+		return x.String(), err
+	case "jobs", "nodes", "wake":
+		return e.show(d.Cmd), nil
+	case "restart":
+		return e.restart()
+	case "forecast":
+		return e.forecast(lines(d))
+	}
+	return "", fmt.Errorf("no command %q", d.Cmd)
+}
+
+func (e *env) apply(ev scheduler.Event) (string, error) {
+	if err := e.s.Apply(e.now, ev); err != nil {
+		return "", err
+	}
+	return "ok\n", nil
+}
+
+func (e *env) cluster(a fields, in []fields) (string, error) {
+	var c scheduler.Config
+	if a["profile"] == "slurm" {
+		c.Profile = scheduler.ProfileSlurm
+	}
+	if a["plan"] == "none" {
+		c.Parameters.Plan.Mode = scheduler.PlanNone
+	}
+	c.Parameters.Plan.Depth = int32(a.num("depth"))
+	c.Parameters.Plan.Resolution = a.seconds("resolution")
+	c.Parameters.Plan.Interval = a.seconds("interval")
+	c.Parameters.Priority.Age = uint32(a.num("age"))
+	c.Parameters.Priority.JobSize = uint32(a.num("jobsize"))
+	c.Parameters.Priority.MaxAge = a.seconds("maxage")
+	c.Parameters.Priority.CalcPeriod = a.seconds("period")
+	c.Parameters.RequeueDelay = a.seconds("requeuedelay")
+	c.Parameters.Select.NoMemory = a.has("nomem")
+	if a.has("lln") {
+		c.Parameters.Select.Flags = []string{"CR_LLN"}
+	}
+	for _, f := range in {
+		if f.has("partition") {
+			c.Partitions = append(c.Partitions, partition(f))
+			continue
+		}
+		c.Nodes = append(c.Nodes, scheduler.NodeSpec{
+			Names: f["nodes"], Sockets: int32(f.num("sockets")), CoresPerSocket: int32(f.num("cores")), ThreadsPerCore: int32(f.num("threads")),
+			MemMiB: f.num("mem"), GRES: f["gres"], Features: f.list("features"), Weight: uint32(f.num("weight")), CPUMilli: f.num("cpumilli"),
+		})
+	}
+	s, err := e.make(c)
+	if err != nil {
+		return "", err
+	}
+	e.s, e.now = s, 0
+	n := 0
+	s.View(func(v scheduler.View) { n = v.Metrics().Nodes })
+	return fmt.Sprintf("%d nodes idle\n", n), nil
+}
+
+func partition(f fields) scheduler.PartitionSpec {
+	p := scheduler.PartitionSpec{
+		Name: f["partition"], Nodes: f["nodes"], Default: f.has("default"), MaxTime: f.seconds("maxtime"), DefaultTime: f.seconds("deftime"),
+		MinNodes: int32(f.num("minnodes")), MaxNodes: int32(f.num("maxnodes")), AllowAccounts: f.list("allow"),
+	}
+	if f.has("tier") {
+		t := uint16(f.num("tier"))
+		p.Tier = &t
+	}
+	if f.has("factor") {
+		t := uint16(f.num("factor"))
+		p.JobFactor = &t
+	}
+	if f.has("state") {
+		if err := p.State.UnmarshalText([]byte(f["state"])); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}
+
+// JobOf makes a job of a script line.
+func jobOf(f fields) scheduler.JobSpec {
+	j := scheduler.JobSpec{
+		ID: scheduler.JobID(f.num("job")), User: f["user"], Account: f["account"], MinNodes: int32(f.num("nodes")), Tasks: int32(f.num("tasks")),
+		TasksPerNode: int32(f.num("tasks-per-node")), CPUsPerTask: int32(f.num("cpus")), GPUs: f["gpus"], GPUsPerNode: f["gpus-per-node"],
+		GRES: f["gres"], TimeLimit: f.seconds("time"), Nice: f.num("nice"), Hold: f.has("hold"), Partitions: f.list("part"),
+		Constraint: f["features"], NodeList: f["list"], Exclude: f["not"], CPUMilli: f.num("cpumilli"), GPUMilli: f.num("gpumilli"),
+		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")),
+	}
+	if f.has("exclusive") {
+		j.Exclusive = scheduler.ExclusiveNode
+	}
+	if f.has("mem") {
+		j.Mem, j.MemMiB = scheduler.MemPerNode, f.num("mem")
+	}
+	if f["requeue"] == "no" {
+		j.Requeue = -1
+	}
+	return j
+}
+
+func (e *env) submit(in []fields) (string, error) {
+	var b strings.Builder
+	n := 0
+	for _, f := range in {
+		j := jobOf(f)
+		if err := e.s.Apply(e.now, scheduler.Submit(&j)); err != nil {
+			fmt.Fprintf(&b, "refused: %v\n", err)
+			continue
+		}
+		n++
+	}
+	fmt.Fprintf(&b, "%d submitted\n", n)
+	return b.String(), nil
+}
+
+func (e *env) adopt(f fields) (string, error) {
+	j := jobOf(f)
+	a := scheduler.NodeAlloc{Node: f["on"], MemMiB: f.num("mem")}
+	for item := range strings.SplitSeq(f["cores"], ",") {
+		lo, hi, ranged := strings.Cut(item, "-")
+		from, _ := strconv.Atoi(lo)
+		to := from
+		if ranged {
+			to, _ = strconv.Atoi(hi)
+		}
+		for ; from <= to; from++ {
+			a.Cores = append(a.Cores, int32(from))
+		}
+	}
+	a.CPUs = int64(len(a.Cores))
+	return e.apply(scheduler.Event{
+		Kind: scheduler.EventJobAdopt, Job: j.ID, Submit: &j, Adopt: &scheduler.Adopt{Start: scheduler.Seconds(f.num("start")), Nodes: []scheduler.NodeAlloc{a}},
+	})
+}
+
+func (e *env) pass() (string, error) {
+	var b strings.Builder
+	for _, d := range e.s.Pass(e.now, nil) {
+		fmt.Fprintf(&b, "%-7s %d on %s", d.Op, d.Job, topology.AppendHostlist(nil, d.Nodes))
+		if d.Backfill {
+			b.WriteString("  backfill")
+		}
+		if d.Reason != scheduler.ReasonNone {
+			fmt.Fprintf(&b, "  %s", d.Reason)
+		}
+		b.WriteByte('\n')
+		if d.Op == scheduler.OpStart {
+			d.Nodes = slices.Clone(d.Nodes)
+			e.seq[d.Job] = d
+		}
+	}
+	e.s.View(func(v scheduler.View) {
+		for j := range v.Jobs() {
+			if j.State != scheduler.StatePending {
+				continue
+			}
+			fmt.Fprintf(&b, "wait    %d %s", j.ID, j.Reason)
+			if j.Planned {
+				fmt.Fprintf(&b, "  planned %d", j.Start/1e6)
+			}
+			b.WriteByte('\n')
+		}
+	})
+	return b.String(), nil
+}
+
+func (e *env) show(what string) string {
+	var b strings.Builder
+	e.s.View(func(v scheduler.View) {
+		switch what {
+		case "jobs":
+			for j := range v.Jobs() {
+				fmt.Fprintf(&b, "%d %s %s prio=%d part=%s", j.ID, j.State, j.Reason, j.Priority, j.Partition)
+				for _, a := range v.AppendAlloc(nil, j.ID) {
+					fmt.Fprintf(&b, " %s(cores=%v", a.Node, a.Cores)
+					for _, x := range a.Devices {
+						fmt.Fprintf(&b, " %s%s%d:%d", x.Name, x.Type, x.Index, x.Units)
+					}
+					fmt.Fprintf(&b, " mem=%d)", a.MemMiB)
+				}
+				b.WriteByte('\n')
+			}
+		case "nodes":
+			for n := range v.Nodes() {
+				fmt.Fprintf(&b, "%s %s cpu %d/%d mem %d/%d gpu %d/%d jobs %d\n", n.Name, n.State, n.CPUMilliUsed, n.CPUMilli, n.MemUsedMiB, n.MemMiB,
+					n.GPUMilliUsed, n.GPUs*1000, n.Jobs)
+			}
+		}
+	})
+	if what == "wake" {
+		at, ok := e.s.Wake()
+		if !ok {
+			return "never\n"
+		}
+		return fmt.Sprintf("%d\n", at/1e6)
+	}
+	return b.String()
+}
+
+func (e *env) restart() (string, error) {
+	b, err := e.s.AppendSnapshot(nil)
+	if err != nil {
+		return "", err
+	}
+	if e.s, err = scheduler.Restore(b, nil); err != nil {
+		return "", err
+	}
+	return "ok\n", nil
+}
+
+func (e *env) forecast(in []fields) (string, error) {
+	var specs []scheduler.JobSpec
+	for _, f := range in {
+		specs = append(specs, jobOf(f))
+	}
+	list, err := e.s.Forecast(specs)
+	var b strings.Builder
+	for _, f := range list {
+		switch {
+		case !f.Accepted:
+			fmt.Fprintf(&b, "%d refused: %s\n", f.Job, f.Err)
+		case f.Start == scheduler.Never:
+			fmt.Fprintf(&b, "%d waits, %s\n", f.Job, f.Reason)
+		default:
+			fmt.Fprintf(&b, "%d starts %d on %s, ends %d\n", f.Job, f.Start/1e6, f.Nodes, f.End/1e6)
+		}
+	}
+	return b.String(), err
+}
