@@ -33,7 +33,6 @@ func TestNoAllocations(t *testing.T) {
 	exact := Decay{HalfLife: DefaultHalfLife, Exact: true}
 	charges := &Charges{Assoc: []int32{5, 1999}, Points: []float64{1, 2}, For: []time.Duration{time.Minute, time.Hour}}
 	cal := &Calendar{Offsets: []Offset{{0, 3600e9}, {1e15, 7200e9}}}
-	limits := &AccrueLimits{Assoc: []AccrueLimit{{-1, 0}, {3, 1}}}
 	row := int32(0)
 	text := make([]byte, 0, 64)
 	for name, f := range map[string]func(){
@@ -53,7 +52,6 @@ func TestNoAllocations(t *testing.T) {
 		"Billing.Points":           func() { bill.Points(counts) },
 		"Decay":                    func() { exact.Fade(dst, time.Hour); exact.Add(usage, tree.Parent, charges) },
 		"Period.Next":              func() { ResetQuarterly.Next(cal, 123456789) },
-		"AccrueLimits.Slots":       func() { limits.Slots() },
 		"AppendTRESPoints":         func() { text = AppendTRESPoints(text[:0], s, b.TRES[:2]) },
 	} {
 		if n := testing.AllocsPerRun(20, f); n != 0 {

@@ -107,25 +107,3 @@ func TestStrandedWeights(t *testing.T) {
 		}
 	}
 }
-
-func TestAccrueSlots(t *testing.T) {
-	unset := AccrueLimit{Limit: -1}
-	for _, tt := range []struct {
-		name string
-		a    AccrueLimits
-		want int64
-		ok   bool
-	}{
-		{"nothing set", AccrueLimits{QOS: [3]AccrueLimit{unset, unset, unset}, Assoc: []AccrueLimit{unset, unset, unset}}, 0, false},
-		{"two a user", AccrueLimits{QOS: [3]AccrueLimit{unset, unset, {2, 0}}}, 2, true},
-		{"the smallest of the QOS", AccrueLimits{QOS: [3]AccrueLimit{{3, 0}, unset, {5, 0}}, Assoc: []AccrueLimit{{1, 0}}}, 3, true},
-		{"full", AccrueLimits{QOS: [3]AccrueLimit{unset, {2, 7}, unset}}, 0, true},
-		{"zero is a limit", AccrueLimits{QOS: [3]AccrueLimit{{0, 0}, unset, unset}}, 0, true},
-		{"the leaf's smaller one", AccrueLimits{QOS: [3]AccrueLimit{unset, unset, unset}, Assoc: []AccrueLimit{{5, 1}, {9, 6}, {1, 0}}}, 3, true},
-		{"the first account with one", AccrueLimits{QOS: [3]AccrueLimit{unset, unset, unset}, Assoc: []AccrueLimit{unset, unset, unset, {4, 1}, {1, 0}}}, 3, true},
-	} {
-		if got, ok := tt.a.Slots(); got != tt.want || ok != tt.ok {
-			t.Errorf("%s: Slots = %d, %v; want %d, %v", tt.name, got, ok, tt.want, tt.ok)
-		}
-	}
-}

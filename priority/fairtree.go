@@ -137,7 +137,7 @@ func (f *FairTree) walk(dst []float64) {
 
 // LevelFS stores in dst the level fair-share of every row as a float64: shares
 // over usage, each of the level's; +Inf where there is no usage, 0 for the
-// root, for rows not in the tree and for accounts with [ShareParent]. usage is
+// root, for rows not in the tree and for accounts with [SharesParent]. usage is
 // as in [FairTree.Rank].
 func (f *FairTree) LevelFS(dst, usage []float64) {
 	v := &f.lv

@@ -77,7 +77,7 @@ func TestLiveEqualsRank(t *testing.T) {
 
 // TestWorkedTrees runs the trees of the specification's section 2.6.
 func TestWorkedTrees(t *testing.T) {
-	const parent = ShareParent
+	const parent = SharesParent
 	type row struct {
 		name, above string
 		share       uint32

@@ -51,7 +51,7 @@ func newBooks(lines []string) *books {
 func (b *books) add(account, user string, parent int32, set map[string]string) {
 	share := uint64(1)
 	if s := set["fairshare"]; s == "parent" {
-		share = uint64(priority.ShareParent)
+		share = uint64(priority.SharesParent)
 	} else if s != "" {
 		share, _ = strconv.ParseUint(s, 10, 32)
 	}

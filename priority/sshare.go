@@ -7,7 +7,7 @@ import (
 
 // A Share is what one association has and is due: a line of sshare as data.
 type Share struct {
-	// Raw is Fairshare as it was set, or [ShareParent].
+	// Raw is Fairshare as it was set, or [SharesParent].
 	Raw uint32
 	// Norm is the share of the siblings' shares (Fair Tree) or of the whole
 	// (classic).
@@ -21,7 +21,7 @@ type Share struct {
 	// Factor is the fair-share factor; Fair Tree gives accounts none.
 	Factor float64
 	// LevelFS is the level fair-share of Fair Tree, +Inf without usage; not
-	// a number for the root and for an account with [ShareParent]. Classic
+	// a number for the root and for an account with [SharesParent]. Classic
 	// has 0.
 	LevelFS float64
 	// IsUser says that the association is a user's, IsRoot that it is the root.
@@ -43,7 +43,7 @@ func (f *FairTree) AppendShares(dst []Share, rows []int32, usage, factor []float
 			dst = append(dst, Share{Raw: 1, Norm: rootNorm, Usage: usage[r], NormUsage: math.NaN(), Effective: 1, LevelFS: math.NaN(), IsRoot: true})
 			continue
 		}
-		s := Share{Raw: ShareParent, Usage: usage[r], Factor: factor[r], LevelFS: math.NaN()}
+		s := Share{Raw: SharesParent, Usage: usage[r], Factor: factor[r], LevelFS: math.NaN()}
 		u, above := split(cleanUsage(usage[r])), split(cleanUsage(usage[v.owner[l]]))
 		s.NormUsage, s.Effective = ratio(u, all), ratio(u, above)
 		s.Norm = rootNorm
@@ -75,7 +75,7 @@ func (c *Classic) AppendShares(dst []Share, rows []int32, usage, factor []float6
 			continue
 		}
 		like := c.standsFor(r)
-		s := Share{Raw: ShareParent, Usage: usage[r], Factor: factor[r], NormUsage: ratio(split(cleanUsage(usage[r])), all)}
+		s := Share{Raw: SharesParent, Usage: usage[r], Factor: factor[r], NormUsage: ratio(split(cleanUsage(usage[r])), all)}
 		s.Norm, s.Effective = c.norm[like], c.effective[like]
 		if int(like) == len(v.row) {
 			s.Effective = s.NormUsage
@@ -156,7 +156,7 @@ func (l *ShareLine) AppendCell(dst []byte, k int) []byte {
 		switch {
 		case l.IsRoot:
 			return dst
-		case l.Raw == ShareParent:
+		case l.Raw == SharesParent:
 			return append(dst, "parent"...)
 		}
 		return strconv.AppendUint(dst, uint64(l.Raw), 10)
@@ -174,7 +174,7 @@ func (l *ShareLine) AppendCell(dst []byte, k int) []byte {
 		}
 		return appendFixed(dst, l.Factor)
 	}
-	if l.Raw == ShareParent {
+	if l.Raw == SharesParent {
 		return dst
 	}
 	return appendFixed(dst, l.LevelFS)

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// ShareParent as a share means Fairshare=parent: an account that has it leaves
+// SharesParent as a share means Fairshare=parent: an account that has it leaves
 // the competition and its children compete one level up; a user that has it
-// is first among its siblings. Slurm writes the same number.
-const ShareParent uint32 = 1<<31 - 1
+// is first among its siblings. It is the number that package qos gives.
+const SharesParent uint32 = 1<<32 - 1
 
 // Tree are the columns of the associations, one row each: accounts and, below
 // them, users (one association for every account a user is in). Row 0 is the
@@ -20,7 +20,7 @@ type Tree struct {
 	// User says which rows are users; they are leaves, and a row below one
 	// is not in the tree.
 	User []bool
-	// Shares is Fairshare: 1 unless set, or [ShareParent].
+	// Shares is Fairshare: 1 unless set, or [SharesParent].
 	Shares []uint32
 	// Place is the place of a row among its siblings; equal places are
 	// ordered by row. It matters where accounts tie and for nothing else.
@@ -93,7 +93,7 @@ func (v *levels) expand(t *Tree, r, l int32) {
 		switch {
 		case t.User[c]:
 			v.add(t, c, l, -1)
-		case t.Shares[c] == ShareParent:
+		case t.Shares[c] == SharesParent:
 			v.above[c] = l
 			v.expand(t, c, l)
 		default:
@@ -116,14 +116,14 @@ func (v *levels) add(t *Tree, r, l, kids int32) {
 func (v *levels) shareOut(l int) {
 	var total uint64
 	for e := v.start[l]; e < v.start[l+1]; e++ {
-		if v.raw[e] != ShareParent {
+		if v.raw[e] != SharesParent {
 			total += uint64(v.raw[e])
 		}
 	}
 	v.total = append(v.total, total)
 	for e := v.start[l]; e < v.start[l+1]; e++ {
 		switch s := v.raw[e]; {
-		case s == ShareParent:
+		case s == SharesParent:
 			v.share[e] = parentUser
 		case s != 0:
 			v.share[e] = float64(s) / float64(total)

@@ -64,7 +64,7 @@ func (s *slowTree) count(r int) int {
 func (s *slowTree) rivals(r int) []int {
 	var out []int
 	for _, c := range s.children(r) {
-		if !s.t.User[c] && s.t.Shares[c] == ShareParent {
+		if !s.t.User[c] && s.t.Shares[c] == SharesParent {
 			out = append(out, s.rivals(c)...)
 		} else {
 			out = append(out, c)
@@ -83,7 +83,7 @@ func (s *slowTree) entries(r int) []slowEntry {
 	rivals := s.rivals(r)
 	total := int64(0)
 	for _, c := range rivals {
-		if s.t.Shares[c] != ShareParent {
+		if s.t.Shares[c] != SharesParent {
 			total += int64(s.t.Shares[c])
 		}
 	}
@@ -91,7 +91,7 @@ func (s *slowTree) entries(r int) []slowEntry {
 	for _, c := range rivals {
 		e := slowEntry{row: c}
 		switch {
-		case s.t.Shares[c] == ShareParent:
+		case s.t.Shares[c] == SharesParent:
 		case s.t.Shares[c] == 0:
 			e.lf = new(big.Rat)
 		case s.usage[c] == 0 || s.usage[r] == 0:
@@ -174,7 +174,7 @@ func drawTree(rt *rapid.T, most int) (*Tree, []float64) {
 	n := rapid.IntRange(1, most).Draw(rt, "rows")
 	t := &Tree{Parent: make([]int32, n), User: make([]bool, n), Shares: make([]uint32, n)}
 	deep := rapid.IntRange(1, 8).Draw(rt, "deep")
-	shares := rapid.SampledFrom([]uint32{0, 1, 1, 1, 2, 3, 6, ShareParent})
+	shares := rapid.SampledFrom([]uint32{0, 1, 1, 1, 2, 3, 6, SharesParent})
 	if rapid.Bool().Draw(rt, "fine") {
 		shares = rapid.Uint32Range(1, 1000)
 	}
