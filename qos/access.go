@@ -3,15 +3,16 @@ package qos
 import "slices"
 
 // access is which QOS an association may use: a list of its own, or changes to
-// what it inherits.
+// what it inherits. It is never changed in place, as copies of a ledger share it.
 type access struct {
 	own         bool
 	list        []QOSID // if own
 	plus, minus []QOSID // else
 }
 
-func (a *access) drop(id QOSID) {
-	a.list, a.plus, a.minus = without(a.list, id), without(a.plus, id), without(a.minus, id)
+// without returns a without a QOS.
+func (a *access) without(id QOSID) *access {
+	return &access{a.own, without(a.list, id), without(a.plus, id), without(a.minus, id)}
 }
 
 // SetAllowed gives an association a list of QOS of its own that its jobs, and
@@ -28,29 +29,28 @@ func (l *Ledger) SetAllowed(id AssocID, list []QOSID) {
 // Allow adds a QOS to what an association may use, Disallow takes one away; if
 // it has no list of its own they change what it inherits. Slurm: qos+=, qos-=.
 func (l *Ledger) Allow(id AssocID, q QOSID) {
-	c := l.accessOf(id)
+	c := l.accessWithout(id, q)
 	if c.own {
-		c.list = append(without(c.list, q), q)
-		return
+		c.list = append(c.list, q)
+	} else {
+		c.plus = append(c.plus, q)
 	}
-	c.plus, c.minus = append(without(c.plus, q), q), without(c.minus, q)
 }
 
 // Disallow is the opposite of [Ledger.Allow].
 func (l *Ledger) Disallow(id AssocID, q QOSID) {
-	c := l.accessOf(id)
-	if c.own {
-		c.list = without(c.list, q)
-		return
+	if c := l.accessWithout(id, q); !c.own {
+		c.minus = append(c.minus, q)
 	}
-	c.plus, c.minus = without(c.plus, q), append(without(c.minus, q), q)
 }
 
-func (l *Ledger) accessOf(id AssocID) *access {
+// accessWithout gives an association a new access that does not speak of q.
+func (l *Ledger) accessWithout(id AssocID, q QOSID) *access {
 	a := l.at(id)
 	if a.access == nil {
 		a.access = &access{}
 	}
+	a.access = a.access.without(q)
 	return a.access
 }
 

@@ -28,8 +28,9 @@ type books struct {
 	free    []int32
 	scale   float64 // what one unit of decaying history is worth
 	charges []charge
-	holds   []int64 // k per charge
-	idleCh  []ChargeID
+	holds   []int64    // k per charge
+	idle    []uint64   // bit i: entry i is free
+	lowIdle int        // no word of idle below has a bit
 	dead    []ChargeID // uncharged since the last Forget
 	log     []entry
 	base    int // entries forgotten so far
@@ -75,7 +76,7 @@ func (b *books) release(r int32) {
 	b.free = append(b.free, r)
 }
 
-func (b *books) idle(r int32) bool {
+func (b *books) quiet(r int32) bool {
 	w := &b.rows[r]
 	return w.submitted == 0 && w.running == 0 && w.accruing == 0
 }

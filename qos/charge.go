@@ -2,6 +2,7 @@ package qos
 
 import (
 	"math"
+	"math/bits"
 	"time"
 
 	"github.com/berth-sched/berth/gres"
@@ -187,7 +188,6 @@ func (l *Ledger) Charge(j *Job) ChargeID {
 	c.assoc, c.qos, c.factor, c.billing, c.live = j.Assoc, j.both(), 1, j.Billing, true
 	if j.QOS != 0 {
 		c.factor = l.quality(j.QOS).attr.UsageFactor
-		l.qos[j.QOS].asJob = true
 	}
 	c.left = j.Limit
 	if j.Limit <= 0 {
@@ -231,18 +231,33 @@ func (b *books) held(id ChargeID) gres.Vector {
 	return b.holds[int(id)*b.k : int(id+1)*b.k]
 }
 
-// newCharge returns an entry to be filled.
+// newCharge returns the free entry of the lowest number, to be filled: which one
+// it is depends on what is charged alone, not on how it came to be.
 func (b *books) newCharge() ChargeID {
-	if n := len(b.idleCh); n > 0 {
-		id := b.idleCh[n-1]
-		b.idleCh = b.idleCh[:n-1]
-		return id
+	for w := b.lowIdle; w < len(b.idle); w++ {
+		if set := b.idle[w]; set != 0 {
+			b.lowIdle = w
+			b.idle[w] &= set - 1
+			return ChargeID(w<<6 + bits.TrailingZeros64(set))
+		}
 	}
+	b.lowIdle = len(b.idle)
+	id := ChargeID(len(b.charges))
 	b.charges = append(b.charges, charge{})
 	for range b.k {
 		b.holds = append(b.holds, 0)
 	}
-	return ChargeID(len(b.charges) - 1)
+	return id
+}
+
+// freeCharge gives an entry back.
+func (b *books) freeCharge(id ChargeID) {
+	w := int(id >> 6)
+	for w >= len(b.idle) {
+		b.idle = append(b.idle, 0)
+	}
+	b.idle[w] |= 1 << (id & 63)
+	b.lowIdle = min(b.lowIdle, w)
 }
 
 // post adds a charge to all counters, or takes it away.
@@ -294,7 +309,6 @@ func (l *Ledger) UnchargeAccrue(j *Job) { l.submit(j, nil, opAccruing, -j.tasks(
 func (l *Ledger) submit(j *Job, parts []QOSID, op opcode, n int64) {
 	l.count(entry{op: op, id: int32(j.Assoc), n: n}, true)
 	if j.QOS != 0 {
-		l.qos[j.QOS].asJob = true
 		l.count(entry{op: op, id: int32(j.Assoc), qos: j.QOS, n: n}, true)
 	}
 	if parts == nil {

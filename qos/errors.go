@@ -19,7 +19,6 @@ var (
 	ErrNotHere = errors.New("does not apply to this object")
 	// ErrValue says that the value is outside what the option takes.
 	ErrValue = errors.New("invalid value")
-	// ErrRelative says that a Relative QOS is used by two partitions, or by a
-	// partition and by jobs.
-	ErrRelative = errors.New("relative QOS is already used otherwise")
+	// ErrRelative says that a Relative QOS would be that of two partitions.
+	ErrRelative = errors.New("relative QOS already has a partition")
 )

@@ -103,15 +103,14 @@ type Attributes struct {
 
 // quality is a row of the QOS table.
 type quality struct {
-	name  string
-	attr  Attributes
-	set   limits      // as configured
-	eff   limits      // as enforced: percentages turned into amounts
-	row   int32       // counters of the whole QOS; 0: never used
-	of    gres.Vector // what a Relative QOS is a part of; nil: the cluster
-	part  bool        // a partition uses it
-	asJob bool        // a job has used it as its own
-	live  bool
+	name string
+	attr Attributes
+	set  limits      // as configured
+	eff  limits      // as enforced: percentages turned into amounts
+	row  int32       // counters of the whole QOS; 0: never used
+	of   gres.Vector // what a Relative QOS is a part of; nil: the cluster
+	part bool        // a partition uses it
+	live bool
 }
 
 // compile computes the limits in force. Percentages apply to amounts in use
@@ -227,8 +226,6 @@ func (q *quality) checkAttributes(a Attributes) error {
 		return fmt.Errorf("LimitFactor %v: %w", a.LimitFactor, ErrValue)
 	case a.GraceTime < 0:
 		return fmt.Errorf("GraceTime %v: %w", a.GraceTime, ErrValue)
-	case a.Flags&Relative != 0 && q.part && q.asJob:
-		return ErrRelative
 	}
 	return nil
 }
@@ -258,7 +255,7 @@ func (l *Ledger) DeleteQOS(id QOSID) error {
 		return fmt.Errorf("qos: delete QOS %d: %w", id, ErrUnknownName)
 	}
 	q := &l.qos[id]
-	if !l.books.idle(q.row) {
+	if !l.books.quiet(q.row) {
 		return fmt.Errorf("qos: delete QOS %q: %w", q.name, ErrBusy)
 	}
 	l.configure()
@@ -276,7 +273,7 @@ func (l *Ledger) DeleteQOS(id QOSID) error {
 			a.defQOS = 0
 		}
 		if a.access != nil {
-			a.access.drop(id)
+			a.access = a.access.without(id)
 		}
 	}
 	return nil
@@ -300,7 +297,7 @@ func (l *Ledger) AttachPartition(id QOSID, total gres.Vector) error {
 		return fmt.Errorf("qos: attach QOS %d: %w", id, ErrUnknownName)
 	}
 	q := &l.qos[id]
-	if q.attr.Flags&Relative != 0 && (q.part || q.asJob) {
+	if q.attr.Flags&Relative != 0 && q.part {
 		return fmt.Errorf("qos: attach QOS %q: %w", q.name, ErrRelative)
 	}
 	l.configure()

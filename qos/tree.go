@@ -303,7 +303,7 @@ func (l *Ledger) Delete(id AssocID) error {
 	if a.first != 0 {
 		return fmt.Errorf("qos: delete %s: %w", l.AppendAssoc(nil, id), ErrNotEmpty)
 	}
-	if !l.books.idle(a.row) {
+	if !l.books.quiet(a.row) {
 		return fmt.Errorf("qos: delete %s: %w", l.AppendAssoc(nil, id), ErrBusy)
 	}
 	l.configure()

@@ -47,7 +47,7 @@ func (l *Ledger) undo(e entry) {
 	switch e.op {
 	case opCharge:
 		l.unpost(ChargeID(e.id))
-		b.idleCh = append(b.idleCh, ChargeID(e.id))
+		b.freeCharge(ChargeID(e.id))
 	case opUncharge:
 		b.dead = b.dead[:len(b.dead)-1]
 		b.charges[e.id].live = true
@@ -71,10 +71,15 @@ func (l *Ledger) Forget() {
 	b := &l.books
 	b.base += len(b.log)
 	b.log = b.log[:0]
-	b.idleCh = append(b.idleCh, b.dead...)
+	for _, id := range b.dead {
+		b.freeCharge(id)
+	}
 	b.dead = b.dead[:0]
 	if b.scale < 1.0/(1<<40) {
 		b.renormalise()
+	}
+	if checking {
+		l.check()
 	}
 }
 
