@@ -215,16 +215,44 @@ func (m *model) runningJobs() []*twinJob {
 	return list
 }
 
+// setSome sets a few limits, on QOS and associations alike.
+func (m *model) setSome(t *rapid.T, most int) {
+	for range rapid.IntRange(1, most).Draw(t, "limits") {
+		if rapid.Bool().Draw(t, "of QOS") {
+			id := rapid.SampledFrom(m.quals).Draw(t, "qos")
+			set, s, n := drawSetting(t, OnQOS)
+			if err := m.l.SetQOSLimits(id, set); err != nil {
+				t.Fatal(err)
+			}
+			store(m.w.quals[id].own, s, n)
+			continue
+		}
+		id := rapid.SampledFrom(append(m.accounts(), m.leaves...)).Draw(t, "association")
+		set, s, n := drawSetting(t, OnLeaf|OnGroup)
+		if err := m.l.SetLimits(id, set); err != nil {
+			t.Fatal(err)
+		}
+		store(m.w.assocs[id].own, s, n)
+	}
+}
+
 func propModel(t *rapid.T) {
 	m := newModel(t)
 	names := 0
+	m.setSome(t, 12)
 	t.Repeat(map[string]func(*rapid.T){
 		"start if admitted": func(t *rapid.T) {
-			if j := m.drawJob(t); m.checks(t, &j) {
-				m.start(j)
+			for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+				if j := m.drawJob(t); m.checks(t, &j) {
+					m.start(j)
+				}
 			}
 		},
-		"start anyway": func(t *rapid.T) { m.start(m.drawJob(t)) },
+		"start anyway": func(t *rapid.T) {
+			j := m.drawJob(t)
+			m.checks(t, &j)
+			m.start(j)
+		},
 		"submit": func(t *rapid.T) {
 			j := m.drawJob(t)
 			j.Tasks = rapid.Int64Range(1, 3).Draw(t, "tasks")
@@ -276,22 +304,7 @@ func propModel(t *rapid.T) {
 				m.w.accrue(tj, d)
 			}
 		},
-		"set limit of association": func(t *rapid.T) {
-			id := rapid.SampledFrom(append(m.accounts(), m.leaves...)).Draw(t, "association")
-			set, s, n := drawSetting(t, OnLeaf|OnGroup)
-			if err := m.l.SetLimits(id, set); err != nil {
-				t.Fatal(err)
-			}
-			store(m.w.assocs[id].own, s, n)
-		},
-		"set limit of QOS": func(t *rapid.T) {
-			id := rapid.SampledFrom(m.quals).Draw(t, "qos")
-			set, s, n := drawSetting(t, OnQOS)
-			if err := m.l.SetQOSLimits(id, set); err != nil {
-				t.Fatal(err)
-			}
-			store(m.w.quals[id].own, s, n)
-		},
+		"set limits": func(t *rapid.T) { m.setSome(t, 4) },
 		"set QOS": func(t *rapid.T) {
 			id := rapid.SampledFrom(m.quals).Draw(t, "qos")
 			a := m.l.QOS(id)
