@@ -1,4 +1,40 @@
 // Package scheduler decides which job runs where and when, and says why the
-// others wait. It joins the packages below it behind one interface,
-// [Scheduler]: facts go in by Apply, decisions come out of Pass.
+// others wait. In Slurm's words it is the controller's main loop with backfill;
+// in Kubernetes' words, a batch scheduler with gangs and time-aware planning.
+//
+// Facts go in by [Scheduler.Apply] as events, decisions come out of
+// [Scheduler.Pass]; [Scheduler.Wake] says when to pass again, [Scheduler.Explain]
+// why a job waits, [Scheduler.View] shows the books. [New] makes a scheduler from
+// a [Config], [Restore] from a snapshot. Both sides are plain data that survives
+// JSON, with names and no indices.
+//
+// The engine joins the packages below it. One placement function serves the
+// start phase, plans and explanations, so what is explained is what is decided:
+//
+//	order the queue    tier, priority, submission, id
+//	for each record of (job, partition):
+//	  gate             held? begin time? partition?                  reason
+//	  nodes            partition, up, features, node lists           eligible set
+//	  capacity         gres.Pool: what each node could give now      columns
+//	  place            topology.Fitter                               chosen nodes
+//	  give             gres.Select: cores, devices, memory on each   grants
+//	  commit           Start; or plan: the earliest start beside what runs and is planned
+//
+// Everything is pure and deterministic: no clock, no goroutine, no lock. A pass
+// costs a step a waiting job, plus for each class of equal requests one
+// placement: for one-node requests a few steps of the pool's index, for others a
+// look-up a node and the fit. A class that failed is not tried again until
+// something is freed. A plan walks the expected endings of what runs. Passes
+// allocate nothing in steady state; planning may grow its arena.
+//
+// It leaves to the embedding program: launching, storing, and telling the time.
+//
+// # Not yet
+//
+// Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
+// dependencies, licences, reservations, --prefer, bracketed feature
+// alternatives and counts, levels, preemption, cohorts, shared units (shard,
+// mps), steps, resizing, adding and removing nodes and partitions at run time.
+// Accounts, QOS and their limits are stored and shown, not enforced; fair-share,
+// QOS and association weights count 0 (see [Unenforced]).
 package scheduler

@@ -46,6 +46,9 @@ func (e *engine) buildShape(n *NodeSpec) (*gres.Shape, error) {
 	return s, nil
 }
 
+// maxDevices is the most devices of one name on a node.
+const maxDevices = 1024
+
 // buildGroups makes the device groups of a node: counts from GRES, and where
 // records name them, types and cores.
 func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) ([]gres.GroupConfig, error) {
@@ -56,8 +59,11 @@ func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) ([]gres.GroupConf
 	var groups []gres.GroupConfig
 	for i := range counts {
 		a := &counts[i]
+		if a.Name == "" || a.Name == "gpu" && a.Count > maxDevices {
+			return nil, fmt.Errorf("gres %q: name %q, count %d: %w", n.GRES, a.Name, a.Count, ErrSpec)
+		}
 		if a.Name != "gpu" && (a.Name == "shard" || a.Name == "mps") {
-			return nil, fmt.Errorf("Gres %s: %w", a.Name, ErrUnsupported)
+			return nil, fmt.Errorf("gres %s: %w", a.Name, ErrUnsupported)
 		}
 		name := e.devices.InternName(a.Name)
 		g := findGroup(&groups, name)
