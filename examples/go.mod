@@ -7,6 +7,9 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require github.com/bits-and-blooms/bitset v1.29.0 // indirect
+require (
+	github.com/bits-and-blooms/bitset v1.29.0 // indirect
+	go.yaml.in/yaml/v3 v3.0.6 // indirect
+)
 
 replace github.com/berth-sched/berth => ../

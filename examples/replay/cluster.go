@@ -11,6 +11,7 @@ import (
 	"github.com/berth-sched/berth/examples/internal/trace"
 	"github.com/berth-sched/berth/examples/internal/workload"
 	"github.com/berth-sched/berth/scheduler"
+	"github.com/berth-sched/berth/scheduler/slurmconf"
 )
 
 // shape is what the flags say of equal nodes.
@@ -41,10 +42,15 @@ type cluster struct {
 	// parts are the partitions that the cluster has of its own; nil: those
 	// that the log names, over all nodes.
 	parts []part
-	// maxGPUs is the most GPUs of a node, maxCPUs the most CPUs.
+	// maxGPUs is the most GPUs of a node, maxCPUs the most CPUs; look sets
+	// them.
 	maxGPUs, maxCPUs int64
 	noLimits         bool
 	noMemory         bool // no job asks for memory
+	// site is what -conf says, events what happens before the first job.
+	site     *scheduler.Config
+	events   []scheduler.Event
+	warnings []string
 }
 
 type part struct {
@@ -52,7 +58,8 @@ type part struct {
 	first, last int // rows of nodes, last excluded
 }
 
-// input reads or makes the jobs, and the cluster they go to.
+// input reads or makes the jobs, and the cluster they go to. For a site's own
+// cluster without a log the list is nil: its jobs are made later.
 func input(o *options) (*cluster, *trace.List, error) {
 	var list *trace.List
 	c := new(cluster)
@@ -63,6 +70,8 @@ func input(o *options) (*cluster, *trace.List, error) {
 		}
 	}
 	switch {
+	case o.conf != "":
+		err = c.fromConf(o.conf)
 	case o.nodelist != "":
 		err = c.fromList(o.nodelist)
 	case o.shape.nodes > 0:
@@ -75,12 +84,11 @@ func input(o *options) (*cluster, *trace.List, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, n := range c.nodes {
-		c.maxGPUs = max(c.maxGPUs, n.gpus)
-		c.maxCPUs = max(c.maxCPUs, n.milliCPU/1000)
+	if list == nil && c.site == nil {
+		list = makeUp(o, c.workloadParts())
 	}
 	if list == nil {
-		list = c.makeUp(o)
+		return c, nil, nil
 	}
 	c.noMemory = true
 	for i := range list.Jobs {
@@ -88,7 +96,7 @@ func input(o *options) (*cluster, *trace.List, error) {
 		if j.MemPerNodeMiB > 0 || j.MemPerCPUMiB > 0 {
 			c.noMemory = false
 		}
-		if j.MilliCPUPerTask%1000 != 0 || j.GPUMilli%1000 != 0 {
+		if c.site == nil && (j.MilliCPUPerTask%1000 != 0 || j.GPUMilli%1000 != 0) {
 			c.counts = true
 		}
 		if j.Limit == 0 {
@@ -110,6 +118,19 @@ func (c *cluster) fromList(file string) error {
 			add.features = []string{n.Model}
 		}
 		c.nodes = append(c.nodes, add)
+	}
+	return nil
+}
+
+// fromConf reads a site's own files.
+func (c *cluster) fromConf(dir string) error {
+	cfg, events, warnings, err := slurmconf.LoadDir(dir)
+	if err != nil {
+		return err
+	}
+	c.site, c.events = &cfg, events
+	for _, w := range warnings {
+		c.warnings = append(c.warnings, w.String())
 	}
 	return nil
 }
@@ -187,15 +208,15 @@ func (c *cluster) microCluster() {
 	}
 }
 
-// makeUp makes a workload for the cluster.
-func (c *cluster) makeUp(o *options) *trace.List {
-	var parts []workload.Partition
+// workloadParts is what the workload must know of the cluster.
+func (c *cluster) workloadParts() []workload.Partition {
 	gpus := func(p part) (n int64) {
 		for _, node := range c.nodes[p.first:p.last] {
 			n += node.gpus
 		}
 		return n
 	}
+	var parts []workload.Partition
 	for _, p := range c.parts {
 		n := gpus(p)
 		if p.name == "cpu" {
@@ -206,24 +227,53 @@ func (c *cluster) makeUp(o *options) *trace.List {
 	if parts == nil {
 		parts = []workload.Partition{{Name: "all", GPUs: gpus(part{last: len(c.nodes)})}}
 	}
+	return parts
+}
+
+// sitePartition is the default partition of a site, as wide as the cluster.
+func sitePartition(cfg *scheduler.Config, nodes []outcome.Node) []workload.Partition {
+	p := workload.Partition{}
+	for i := range cfg.Partitions {
+		if i == 0 || cfg.Partitions[i].Default {
+			p.Name = cfg.Partitions[i].Name
+		}
+	}
+	for _, n := range nodes {
+		p.GPUs += n.GPUs
+	}
+	return []workload.Partition{p}
+}
+
+// makeUp makes a workload.
+func makeUp(o *options, parts []workload.Partition) *trace.List {
 	return &trace.List{File: "built-in jobs", Format: "built-in",
 		Jobs: workload.Generate(workload.Config{Seed: o.seed, Jobs: o.jobs, Load: o.load, Partitions: parts})}
 }
 
-func (c *cluster) outcomeNodes() []outcome.Node {
-	var dst []outcome.Node
-	for _, n := range c.nodes {
-		dst = append(dst, outcome.Node{Name: n.name, MilliCPU: n.milliCPU, GPUs: n.gpus, Type: n.model})
+// look takes the nodes from the scheduler's books: whatever describes them,
+// that is what it has to give.
+func (c *cluster) look(s scheduler.Scheduler) []outcome.Node {
+	kind := make(map[string]string)
+	for i := range c.nodes {
+		kind[c.nodes[i].name] = c.nodes[i].model
 	}
+	var dst []outcome.Node
+	s.View(func(v scheduler.View) {
+		for n := range v.Nodes() {
+			dst = append(dst, outcome.Node{Name: n.Name, MilliCPU: n.CPUMilli, GPUs: n.GPUs, Type: kind[n.Name]})
+			c.maxGPUs = max(c.maxGPUs, n.GPUs)
+			c.maxCPUs = max(c.maxCPUs, n.CPUMilli/1000)
+		}
+	})
 	return dst
 }
 
 // title counts nodes and GPUs.
-func (c *cluster) title() string {
-	s := strconv.Itoa(len(c.nodes)) + " nodes"
+func title(nodes []outcome.Node) string {
+	s := strconv.Itoa(len(nodes)) + " nodes"
 	var gpus int64
-	for _, n := range c.nodes {
-		gpus += n.gpus
+	for _, n := range nodes {
+		gpus += n.GPUs
 	}
 	if gpus > 0 {
 		s += " with " + strconv.FormatInt(gpus, 10) + " GPUs"
@@ -232,7 +282,13 @@ func (c *cluster) title() string {
 }
 
 // config describes the cluster to the scheduler.
-func (c *cluster) config(list *trace.List, o *options) (scheduler.Config, error) {
+func (c *cluster) config(list *trace.List, o *options) scheduler.Config {
+	if c.site != nil {
+		if o.ownPolicy {
+			setPolicy(&c.site.Parameters, o)
+		}
+		return *c.site
+	}
 	cfg := scheduler.Config{Cluster: "replay"}
 	more := c.namedFeatures(list)
 	for _, n := range c.nodes {
@@ -261,16 +317,20 @@ func (c *cluster) config(list *trace.List, o *options) (scheduler.Config, error)
 	if sel.NoMemory = c.noMemory; !c.noMemory {
 		sel.Defaults.DefMemPerCPU = c.memPerCPU()
 	}
-	plan := &cfg.Parameters.Plan
-	switch o.policy {
-	case "none":
-		plan.Mode = scheduler.PlanNone
-	case "easy", "conservative":
-		plan.Depth = int32(o.planDepth())
-	default:
-		return cfg, fmt.Errorf("-policy %q: easy, conservative or none", o.policy)
+	setPolicy(&cfg.Parameters, o)
+	return cfg
+}
+
+func setPolicy(p *scheduler.Parameters, o *options) {
+	p.Plan.Mode = scheduler.PlanBackfill
+	if o.policy == "none" {
+		p.Plan.Mode = scheduler.PlanNone
 	}
-	return cfg, nil
+	p.Plan.Depth = int32(o.planDepth())
+	if o.lowest {
+		// Slurm's least loaded nodes first: of free ones, the lowest.
+		p.Select.Flags = append(p.Select.Flags, "CR_LLN")
+	}
 }
 
 // memPerCPU is the memory that every node has for each of its CPUs, in MiB.

@@ -27,7 +27,7 @@ func main() {
 
 // run is the program; it returns the exit status.
 func run(args []string, stdout, stderr io.Writer) int {
-	o, err := parse(args, stderr)
+	o, err := parse(args, stdout)
 	if errors.Is(err, flag.ErrHelp) {
 		return 0
 	}
@@ -44,29 +44,36 @@ func run(args []string, stdout, stderr io.Writer) int {
 
 // options are the command line.
 type options struct {
-	trace, format, nodelist string
-	shape                   shape
-	jobs                    int
-	seed                    uint64
-	load                    float64
-	policy                  string
-	depth                   int
-	overestimate            float64
-	leaveOut                bool
-	report                  string
+	trace, format, nodelist, conf string
+
+	shape        shape
+	jobs         int
+	seed         uint64
+	load         float64
+	policy       string
+	depth        int
+	ownPolicy    bool // -policy or -depth was given
+	lowest       bool
+	overestimate float64
+	leaveOut     bool
+	report       string
 }
 
-func parse(args []string, stderr io.Writer) (*options, error) {
+// parse reads the command line; asked for help it writes to w.
+func parse(args []string, w io.Writer) (*options, error) {
 	o := new(options)
 	fs := flag.NewFlagSet("replay", flag.ContinueOnError)
-	fs.SetOutput(stderr)
-	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: replay [flags]\n\nRuns a log of jobs through the scheduler in virtual time. Without -trace it makes up jobs,\nwithout a cluster 40 nodes of 8 GPUs of two types.\n\nflags:")
+	fs.SetOutput(io.Discard) // a wrong flag is one line like any other error
+	fs.Usage = func() {}
+	usage := func() {
+		fs.SetOutput(w)
+		fmt.Fprintln(w, "usage: replay [flags]\n\nRuns a log of jobs through the scheduler in virtual time. Without -trace it makes up jobs,\nwithout a cluster 40 nodes of 8 GPUs of two types.\n\nflags:")
 		fs.PrintDefaults()
 	}
 	fs.StringVar(&o.trace, "trace", "", "log of jobs: SWF, openb pod list, philly-vc, ubccr-micro, sacct -P and others; .gz too")
 	fs.StringVar(&o.format, "format", "", "format of the log if it is not to be guessed: "+strings.Join(trace.Formats(), ", "))
 	fs.StringVar(&o.nodelist, "nodelist", "", "list of nodes (openb's form)")
+	fs.StringVar(&o.conf, "conf", "", "directory of slurm.conf, gres.conf, topology.conf or .yaml and sacctmgr files: cluster and policy")
 	fs.IntVar(&o.shape.nodes, "nodes", 0, "number of equal nodes")
 	fs.Int64Var(&o.shape.cpus, "cpus", 0, "CPUs of a node (default 12 a GPU; 1 without GPUs)")
 	fs.Int64Var(&o.shape.memMiB, "mem", 0, "memory of a node in MiB (default 8192 a CPU)")
@@ -77,25 +84,45 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	fs.Float64Var(&o.load, "load", 0.9, "GPU time that made-up jobs ask for, over the GPU time there is while they arrive")
 	fs.StringVar(&o.policy, "policy", "easy", "easy: one waiting job has a plan that none may delay; conservative: all have; none: strict order")
 	fs.IntVar(&o.depth, "depth", 0, "number of waiting jobs that have a plan, in place of what -policy says")
+	fs.BoolVar(&o.lowest, "lowest", false, "give a job of several nodes the lowest-numbered free ones, not the best fit")
 	fs.Float64Var(&o.overestimate, "overestimate", 2, "time limit over run time, for logs without limits")
 	fs.BoolVar(&o.leaveOut, "leave-out", false, "leave out jobs that the cluster can never run, instead of giving up")
 	fs.StringVar(&o.report, "report", "report.html", "where to write the report; empty: nowhere")
 	if err := fs.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			usage()
+		}
 		return nil, err
 	}
-	switch {
-	case fs.NArg() > 0:
-		return nil, fmt.Errorf("%q: no arguments are taken, only flags", fs.Arg(0))
-	case o.nodelist != "" && o.shape.nodes > 0:
-		return nil, errors.New("-nodelist and -nodes: only one of them")
-	case o.shape.nodes < 0 || o.shape.cpus < 0 || o.shape.memMiB < 0 || o.shape.gpus < 0 || o.jobs < 1 || o.depth < 0:
-		return nil, errors.New("a negative number, or no jobs")
-	case o.shape.nodes == 0 && o.shape != shape{}:
-		return nil, errors.New("-cpus, -mem, -gpus and -gpu-type go with -nodes")
-	case o.overestimate < 1 || o.load <= 0 || o.load > 100:
-		return nil, errors.New("-overestimate is at least 1, -load above 0")
+	fs.Visit(func(f *flag.Flag) { o.ownPolicy = o.ownPolicy || f.Name == "policy" || f.Name == "depth" })
+	return o, o.check(fs.Args())
+}
+
+// check refuses flags that do not go together.
+func (o *options) check(args []string) error {
+	clusters := 0
+	for _, given := range [...]bool{o.nodelist != "", o.conf != "", o.shape.nodes > 0} {
+		if given {
+			clusters++
+		}
 	}
-	return o, nil
+	switch {
+	case len(args) > 0:
+		return fmt.Errorf("%q: no arguments are taken, only flags", args[0])
+	case clusters > 1:
+		return errors.New("-conf, -nodelist and -nodes: only one of them")
+	case o.shape.nodes < 0 || o.shape.cpus < 0 || o.shape.memMiB < 0 || o.shape.gpus < 0 || o.jobs < 1 || o.depth < 0:
+		return errors.New("a negative number, or no jobs")
+	case o.shape.nodes == 0 && o.shape != shape{}:
+		return errors.New("-cpus, -mem, -gpus and -gpu-type go with -nodes")
+	case o.overestimate < 1 || o.load <= 0 || o.load > 100:
+		return errors.New("-overestimate is at least 1, -load above 0")
+	}
+	switch o.policy {
+	case "none", "easy", "conservative":
+		return nil
+	}
+	return fmt.Errorf("-policy %q: easy, conservative or none", o.policy)
 }
 
 // replay does what the options say.
@@ -104,15 +131,23 @@ func replay(o *options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := c.config(list, o)
-	if err != nil {
-		return err
+	for _, w := range c.warnings {
+		fmt.Fprintln(stderr, "replay: warning: "+w)
 	}
+	cfg := c.config(list, o)
 	s, err := scheduler.New(cfg, nil)
 	if err != nil {
 		return err
 	}
-	in := vtime.Input{Scheduler: s, Nodes: c.outcomeNodes(), Counts: c.counts, LeaveOut: o.leaveOut}
+	in := vtime.Input{Scheduler: s, Nodes: c.look(s), Counts: c.counts, LeaveOut: o.leaveOut}
+	if list == nil { // a site's cluster is known only now
+		list = makeUp(o, sitePartition(&cfg, in.Nodes))
+	}
+	for _, ev := range c.events {
+		if err := s.Apply(scheduler.Time(list.Jobs[0].Submit), ev); err != nil {
+			return err
+		}
+	}
 	if in.Jobs, err = c.submissions(list, o); err != nil {
 		return err
 	}
@@ -123,7 +158,7 @@ func replay(o *options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	describe(r, c, list, o)
+	describe(r, c, &cfg, list, o)
 	if err := outcome.Check(r); err != nil {
 		return fmt.Errorf("the result breaks a law: %w", err)
 	}
@@ -152,13 +187,16 @@ func replay(o *options, stdout, stderr io.Writer) error {
 
 // describe gives the run its title and notes. They say nothing of the machine
 // that ran it: the same run writes the same bytes.
-func describe(r *outcome.Run, c *cluster, list *trace.List, o *options) {
+func describe(r *outcome.Run, c *cluster, cfg *scheduler.Config, list *trace.List, o *options) {
 	name := "built-in jobs"
 	if o.trace != "" {
 		name = filepath.Base(o.trace)
 	}
-	r.Title = fmt.Sprintf("%s on %s", name, c.title())
+	r.Title = name + " on " + title(r.Nodes)
 	first := "Policy: " + o.policyText() + "."
+	if o.conf != "" && !o.ownPolicy {
+		first = "Cluster and policy of " + filepath.Base(o.conf) + "."
+	}
 	if o.trace == "" {
 		first = fmt.Sprintf("Jobs after Acme's Seren and Microsoft's Philly clusters, seed %d. ", o.seed) + first
 	}
@@ -168,6 +206,9 @@ func describe(r *outcome.Run, c *cluster, list *trace.List, o *options) {
 	}
 	if c.noLimits {
 		notes = append(notes, fmt.Sprintf("The log has no time limits: %g times the run time is taken.", o.overestimate))
+	}
+	for _, what := range scheduler.Unenforced(cfg) {
+		notes = append(notes, strings.ToUpper(what[:1])+what[1:]+".")
 	}
 	r.Notes = append(notes, r.Notes...)
 }

@@ -83,6 +83,8 @@ func TestSharedData(t *testing.T) {
 		{trace: "traces/ubccr-micro/jobs500.csv", jobs: "500"},
 		{trace: "traces/ubccr-micro/small.csv", args: []string{"-policy", "none"}, jobs: "20"},
 		{trace: "published/easy-backfill/jobs.csv", args: []string{"-nodes", "32"}, jobs: "801"},
+		{trace: "traces/ubccr-micro/jobs500.csv", args: []string{"-conf", "configs/ubccr-micro"}, jobs: "500"},
+		{trace: "traces/sacct/sacct_dump2110.log", args: []string{"-nodes", "4", "-cpus", "32", "-mem", "600000"}, jobs: "5"},
 		{trace: "traces/sacct/sacct_simple.log", args: []string{"-nodes", "4", "-cpus", "32", "-mem", "600000"}, jobs: "4"},
 		{trace: "traces/tiresias/60_job.csv", args: []string{"-nodes", "15", "-gpus", "4"}, jobs: "60"},
 		{trace: "traces/swf/alcf-theta-3000.txt", args: []string{"-nodes", "4392"}, jobs: "3000", slow: true},
@@ -93,7 +95,7 @@ func TestSharedData(t *testing.T) {
 			}
 			args := []string{"-trace", shared(t, tc.trace)}
 			for i, a := range tc.args {
-				if i > 0 && tc.args[i-1] == "-nodelist" {
+				if i > 0 && (tc.args[i-1] == "-nodelist" || tc.args[i-1] == "-conf") {
 					a = shared(t, a)
 				}
 				args = append(args, a)
@@ -170,6 +172,32 @@ func TestBadInput(t *testing.T) {
 		} else {
 			t.Logf("%s", strings.TrimSuffix(strings.ReplaceAll(errs, dir+"/", ""), "\n"))
 		}
+	}
+}
+
+// TestPublishedEasyRun: with the published rule the published figures come out
+// (summary.csv: mean wait 9.516 s, at most 316.7 s; turnaround 160.9 s, 758 s;
+// makespan 16088.5 s).
+func TestPublishedEasyRun(t *testing.T) {
+	status, out, errs, _ := start(t, "-trace", shared(t, "published/easy-backfill/jobs.csv"), "-nodes", "32", "-policy", "easy", "-lowest")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"\nmakespan    4:28:09\n", "\nwait              9.5 s   0.0 s  1:04   5:17\n", "\nturnaround         2:41    1:29  9:54  12:38\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestConf: a site's files describe the cluster, jobs are made up for it.
+func TestConf(t *testing.T) {
+	status, out, errs, _ := start(t, "-conf", filepath.Join("testdata", "blocks"), "-jobs", "200", "-load", "1.5")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d: %s", status, errs)
+	}
+	if !strings.Contains(out, "built-in jobs on 72 nodes with 288 GPUs\n") || !strings.Contains(out, "\njobs        200  ") {
+		t.Errorf("stdout\n%s", out)
 	}
 }
 

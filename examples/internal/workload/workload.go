@@ -212,18 +212,21 @@ func widestPart(parts []Partition) Partition {
 }
 
 // choose is the partition that a user goes to: the one that has been asked for
-// least of those that are wide enough. Jobs without GPUs go to the partition
-// that has none, if any.
+// least of those that are half as wide again as the job, or the widest. Jobs
+// without GPUs go to the partition that has none, if any.
 func choose(parts []Partition, asked []int64, j *trace.Job) string {
 	best := -1
 	for i, p := range parts {
 		switch {
 		case j.GPUs == 0 && p.GPUs == 0:
 			return p.Name
-		case j.GPUs > p.GPUs || p.GPUs == 0 && len(parts) > 1:
+		case j.GPUs+j.GPUs/2 > p.GPUs || p.GPUs == 0:
 		case best < 0 || float64(asked[i])/float64(p.GPUs) < float64(asked[best])/float64(parts[best].GPUs):
 			best = i
 		}
+	}
+	if best < 0 {
+		best = slices.Index(parts, widestPart(parts))
 	}
 	asked[best] += j.GPUs * j.Runtime / trace.Second
 	return parts[best].Name
