@@ -75,7 +75,7 @@ func TestSharedData(t *testing.T) {
 		trace string
 		args  []string
 		jobs  string
-		slow  bool
+		deep  bool
 	}{
 		{trace: "traces/swf/NASA-iPSC-1993-3.1-cln.swf.gz", jobs: "18239"},
 		{trace: "traces/philly-vc/6214e9.csv", args: []string{"-nodes", "32", "-gpus", "8"}, jobs: "2000"},
@@ -83,15 +83,16 @@ func TestSharedData(t *testing.T) {
 		{trace: "traces/ubccr-micro/jobs500.csv", jobs: "500"},
 		{trace: "traces/ubccr-micro/small.csv", args: []string{"-policy", "none"}, jobs: "20"},
 		{trace: "published/easy-backfill/jobs.csv", args: []string{"-nodes", "32"}, jobs: "801"},
-		{trace: "traces/ubccr-micro/jobs500.csv", args: []string{"-conf", "configs/ubccr-micro"}, jobs: "500"},
+		{trace: "traces/ubccr-micro/small.csv", args: []string{"-conf", "configs/ubccr-micro"}, jobs: "20"},
+		{trace: "traces/ubccr-micro/jobs500.csv", args: []string{"-conf", "configs/ubccr-micro"}, jobs: "500", deep: true},
 		{trace: "traces/sacct/sacct_dump2110.log", args: []string{"-nodes", "4", "-cpus", "32", "-mem", "600000"}, jobs: "5"},
 		{trace: "traces/sacct/sacct_simple.log", args: []string{"-nodes", "4", "-cpus", "32", "-mem", "600000"}, jobs: "4"},
 		{trace: "traces/tiresias/60_job.csv", args: []string{"-nodes", "15", "-gpus", "4"}, jobs: "60"},
-		{trace: "traces/swf/alcf-theta-3000.txt", args: []string{"-nodes", "4392"}, jobs: "3000", slow: true},
+		{trace: "traces/swf/alcf-theta-3000.txt", args: []string{"-nodes", "4392"}, jobs: "3000", deep: true},
 	} {
 		t.Run(tc.trace, func(t *testing.T) {
-			if tc.slow && testing.Short() {
-				t.Skip("short")
+			if tc.deep && os.Getenv("BERTH_DEEP") == "" {
+				t.Skip("takes long; set BERTH_DEEP=1")
 			}
 			args := []string{"-trace", shared(t, tc.trace)}
 			for i, a := range tc.args {
