@@ -158,6 +158,7 @@ func replay(o *options, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	r.Units = units(&cfg, r.Nodes)
 	describe(r, c, &cfg, list, o)
 	if err := outcome.Check(r); err != nil {
 		return fmt.Errorf("the result breaks a law: %w", err)

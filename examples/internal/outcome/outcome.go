@@ -116,11 +116,18 @@ type Sample struct {
 	Pending, Running   int   // jobs
 }
 
+// A Unit is a rack, a switch or a block: nodes that lie together.
+type Unit struct {
+	Name  string
+	Nodes []int32 // rows of Run.Nodes
+}
+
 // A Run is a whole replay.
 type Run struct {
 	Title   string   // what was run, for headings
 	Notes   []string // what a reader should know, a sentence each
 	Nodes   []Node
+	Units   []Unit   // the topology's lowest units; nil if it has none
 	Jobs    []Job    // in order of submission
 	Samples []Sample // in order of time; the last one is at the end of the last job or later
 	Passes  int

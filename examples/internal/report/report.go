@@ -29,6 +29,7 @@ func Append(dst []byte, r *outcome.Run, f *outcome.Figures) []byte {
 	}
 	p.tiles()
 	p.gantt()
+	p.topology()
 	p.usage()
 	p.queue()
 	p.waits()

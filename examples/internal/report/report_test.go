@@ -125,6 +125,47 @@ func TestTooManyPieces(t *testing.T) {
 	}
 }
 
+// TestTopology: a unit of four nodes, one busy, one half used, and a job of two
+// nodes waiting: of the two free ones none is over; with one free it is.
+func TestTopology(t *testing.T) {
+	job := func(name string, submit, start int64, nodes ...int32) outcome.Job {
+		j := outcome.Job{Name: name, State: "COMPLETED", Submit: submit}
+		st := outcome.Stay{Start: start, End: start + 10*outcome.Second}
+		for _, n := range nodes {
+			st.Places = append(st.Places, outcome.Place{Node: n, MilliCPU: 8000})
+		}
+		j.Stays = []outcome.Stay{st}
+		return j
+	}
+	r := &outcome.Run{Title: "topology", Units: []outcome.Unit{{Name: "rack<1>", Nodes: []int32{0, 1, 2, 3}}}}
+	for i := range 4 {
+		r.Nodes = append(r.Nodes, outcome.Node{Name: fmt.Sprint("n", i), MilliCPU: 16000})
+	}
+	r.Jobs = []outcome.Job{job("a", 0, 0, 0), job("b", 0, 0, 1), job("c", 1, 10*outcome.Second, 0, 1)}
+	r.Samples = []outcome.Sample{{At: 1, Nodes: 2, Pending: 1, Running: 2}, {At: 10 * outcome.Second}}
+	b := string(pageOf(r))
+	for _, want := range []string{"<h2>Where things are</h2>", "when 1 job waited", "asks for 2 nodes", "rack&lt;1&gt;", "2 of 4 free", "<title>job a, 1 node</title>"} {
+		if !strings.Contains(b, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	if strings.Contains(b, `class="hatch"`) {
+		t.Error("two free nodes serve a job of two, but are hatched")
+	}
+	r.Jobs[1] = job("b", 0, 0, 1, 2)
+	if n := strings.Count(string(pageOf(r)), `class="hatch"`); n != 1 {
+		t.Errorf("%d nodes hatched, want the one that is left", n)
+	}
+}
+
+func TestColumnsOf(t *testing.T) {
+	for n, want := range map[int]int{1: 1, 2: 2, 16: 4, 18: 6, 25: 5, 32: 8, 17: 6} {
+		if got := columnsOf(n); got != want {
+			t.Errorf("columnsOf(%d) = %d, want %d", n, got, want)
+		}
+	}
+}
+
 // TestPackerNeverOverlaps: as long as what is asked fits, no lane is given
 // twice.
 func TestPackerNeverOverlaps(t *testing.T) {
