@@ -85,6 +85,10 @@ func (b *builder) ids(unit, text string, line int, holes bool) []NodeID {
 	for _, h := range hosts {
 		id, ok := b.names.ID(h)
 		if !ok {
+			if holes && h == EmptyCell {
+				ids = append(ids, NoNode)
+				continue
+			}
 			b.problem(Warning, ProblemUnknownNode, unit, h, line)
 			if holes {
 				ids = append(ids, NoNode)

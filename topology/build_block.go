@@ -53,7 +53,7 @@ func (b *builder) block(spec *BlockSpec) {
 		return
 	}
 	for i := range spec.Blocks {
-		if sizes[i] < t.block.baseSize {
+		if sizes[i] > 0 && sizes[i] < t.block.baseSize { // an empty one is a placeholder
 			b.problem(Warning, ProblemSmallBlock, spec.Blocks[i].Name, strconv.FormatInt(sizes[i], 10), spec.Blocks[i].Line)
 		}
 	}

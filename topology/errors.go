@@ -15,6 +15,15 @@ var (
 	ErrLimit = errors.New("over the limit")
 	// ErrUnclosed says that a bracket or brace is not closed.
 	ErrUnclosed = errors.New("not closed")
+	// ErrUnknownUnit says that a text names a unit that the topology lacks.
+	ErrUnknownUnit = errors.New("unknown unit")
+	// ErrUnknownFunction says that a host expression calls a function that is not
+	// one.
+	ErrUnknownFunction = errors.New("unknown function")
+	// ErrUnknownTopology says that a text names a topology that does not exist.
+	ErrUnknownTopology = errors.New("unknown topology")
+	// ErrFull says that a ring has no room or a cell of a torus is taken.
+	ErrFull = errors.New("no room")
 )
 
 // A ParseError says which part of a hostlist, a node count or a host expression
@@ -22,7 +31,7 @@ var (
 type ParseError struct {
 	Text   string // the whole input
 	Offset int    // byte offset of the first bad byte, 0 <= Offset <= len(Text)
-	Err    error  // ErrSyntax, ErrOrder, ErrLimit or ErrUnclosed
+	Err    error  // the cause: one of the values above, or ErrUnknownNode
 }
 
 // Error implements error. Of a text longer than 80 bytes it shows the part

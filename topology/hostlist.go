@@ -29,16 +29,12 @@ func ParseHostlist(text string) ([]string, error) { return AppendHosts(nil, text
 // as it came.
 func AppendHosts(dst []string, text string) ([]string, error) {
 	p := hostParser{text: text}
-	if err := p.parse(); err != nil {
-		return dst, err
+	for p.more() {
+		if err := p.next(); err != nil {
+			return dst, err
+		}
 	}
-	all := string(p.buf)
-	at := 0
-	for _, end := range p.ends {
-		dst = append(dst, all[at:end])
-		at = end
-	}
-	return dst, nil
+	return p.appendNames(dst), nil
 }
 
 // A hostRange is one range of a bracket.
@@ -73,22 +69,33 @@ func (p *hostParser) fail(at int, err error) error {
 
 func isHostSep(c byte) bool { return c == ',' || c == ' ' || c == '\t' || c == '\n' }
 
-func (p *hostParser) parse() error {
-	for {
-		for p.at < len(p.text) && isHostSep(p.text[p.at]) {
-			p.at++
-		}
-		if p.at == len(p.text) {
-			return nil
-		}
-		start := p.at
-		if err := p.item(); err != nil {
-			return err
-		}
-		if err := p.expand(start); err != nil {
-			return err
-		}
+// more skips separators and reports whether an item follows.
+func (p *hostParser) more() bool {
+	for p.at < len(p.text) && isHostSep(p.text[p.at]) {
+		p.at++
 	}
+	return p.at < len(p.text)
+}
+
+// next expands the item at p.at into buf and ends.
+func (p *hostParser) next() error {
+	start := p.at
+	if err := p.item(); err != nil {
+		return err
+	}
+	return p.expand(start)
+}
+
+// appendNames appends the names expanded so far and forgets them.
+func (p *hostParser) appendNames(dst []string) []string {
+	all := string(p.buf)
+	at := 0
+	for _, end := range p.ends {
+		dst = append(dst, all[at:end])
+		at = end
+	}
+	p.buf, p.ends = p.buf[:0], p.ends[:0]
+	return dst
 }
 
 // item reads one item into pieces and ranges.

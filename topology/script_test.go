@@ -82,6 +82,8 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 		return w.units(t, d)
 	case "running":
 		return w.running(t, d)
+	case "member", "hosts", "address", "ranks", "diff", "fabric", "order":
+		return w.edge(t, d)
 	case "fit":
 		return w.fit(t, d)
 	}

@@ -69,8 +69,11 @@ type TorusSpec struct{ Toruses []TorusUnitSpec }
 // A Coord is a position in a torus, or the extents of a box.
 type Coord struct{ X, Y, Z int32 }
 
-// A TorusUnitSpec is one torus: its cells by Nodes (x fastest, then y, then z)
-// or by Regions, and the shapes that jobs may have.
+// EmptyCell stands in a torus for a cell without a node.
+const EmptyCell = "-"
+
+// A TorusUnitSpec is one torus: its cells by Nodes (x fastest, then y, then z;
+// [EmptyCell] leaves one empty) or by Regions, and the shapes that jobs may have.
 type TorusUnitSpec struct {
 	Name       string
 	Dims       Coord
