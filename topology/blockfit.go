@@ -64,13 +64,23 @@ func (s *Scratch) parts() (k, size int, ok bool) {
 	return s.min / seg, seg, true
 }
 
-// partTally sets the tally for one of k parts of size nodes.
-func (s *Scratch) partTally(all tally, k, size int) {
+// partTally sets the tally for one of k parts of size nodes; what does not divide
+// goes to the first parts.
+func (s *Scratch) partTally(all tally, part, k, size int) {
 	s.tally = all
 	if k > 1 {
 		s.rem, s.minRem, s.maxRem = size, size, all.maxRem/k
-		s.cpuRem, s.budget, s.gpuRem = all.cpuRem/int64(k), all.budget/int64(k), all.gpuRem/int64(k)
+		s.cpuRem, s.budget, s.gpuRem = share(all.cpuRem, part, k), share(all.budget, part, k), share(all.gpuRem, part, k)
 	}
+}
+
+// share returns what part of k equal parts gets of n.
+func share(n int64, part, k int) int64 {
+	x := n / int64(k)
+	if int64(part) < n%int64(k) {
+		x++
+	}
+	return x
 }
 
 // needMany handles required nodes of a request in k > 1 parts, or of one that
@@ -110,7 +120,7 @@ func (s *Scratch) fitBlock() verdict {
 	}
 	all := s.tally
 	for part := range k {
-		s.partTally(all, k, size)
+		s.partTally(all, part, k, size)
 		if part > 0 {
 			s.lightest()
 		}

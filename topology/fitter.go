@@ -296,7 +296,11 @@ func (s *Scratch) retry(w way, v verdict) bool {
 			for i, x := range s.hint {
 				s.elig[i] &^= x
 			}
-			left = countBits(s.elig)
+			now := countBits(s.elig)
+			if now == left || s.required && !within(s.elig, s.need) {
+				return false
+			}
+			left = now
 		case dropHinted, dropWeakest:
 			id := s.weakest(v == dropHinted)
 			if id == NoNode {

@@ -32,7 +32,7 @@ func (s *Scratch) fitTorus() verdict {
 	all := s.tally
 	clash := false
 	for part := range k {
-		s.partTally(all, k, size)
+		s.partTally(all, part, k, size)
 		at, v := s.chooseSpot(size, k, part)
 		if v != fits {
 			s.why.Part = int32(part)

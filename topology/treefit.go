@@ -144,9 +144,10 @@ func (s *Scratch) noTop() bool {
 		}
 	}
 	if why.Have >= why.Need {
-		why.Lack, why.Need, why.Have = LackCPUs, s.cpuRem, 0
+		need := why.Need
+		why.Lack, why.Need, why.Have = LackCPUs, s.cpuRem, -1
 		for u := range t.units {
-			if have := s.cpusBelow(UnitID(u)); have > why.Have {
+			if have := s.cpusBelow(UnitID(u)); int64(s.count[u]) >= need && have > why.Have {
 				why.Have, why.Unit = have, UnitID(u)
 			}
 		}
@@ -267,16 +268,14 @@ func (s *Scratch) fillTree(shrink int) verdict {
 	if s.done() {
 		return fits
 	}
-	if !s.uniform() {
+	if s.uniform() {
+		if have := countBits(s.cand); have < s.minRem {
+			return s.underMin(int64(have))
+		}
+	} else {
 		limit, ok := s.classify(s.cand, s.f.opt.Dragonfly)
 		if !ok {
-			v := s.short(dropSet, 0, 0, 0)
-			s.why.Unit = s.top
-			copy(s.hint, s.under)
-			if s.f.opt.Dragonfly {
-				return stop
-			}
-			return v
+			return s.underMin(int64(countBits(s.cand)))
 		}
 		forced, full := s.forceTree(limit)
 		if full && !s.done() {
@@ -299,6 +298,17 @@ func (s *Scratch) fillTree(shrink int) verdict {
 		return fits
 	}
 	return s.treeShort()
+}
+
+// underMin says that the nodes below the top switch do not make the minimum.
+func (s *Scratch) underMin(have int64) verdict {
+	v := s.short(dropSet, have, 0, 0)
+	s.why.Unit = s.top
+	if s.f.opt.Dragonfly {
+		return stop
+	}
+	copy(s.hint, s.under)
+	return v
 }
 
 // treeShort says what the nodes below the top switch lack.
