@@ -111,3 +111,12 @@ type option struct {
 	// passed says that later components of a heterogeneous job inherit it.
 	passed bool
 }
+
+// AppendArgs appends the options as words of a command line, in the order in
+// which they took effect. [Parse] makes the same specification of them.
+func (o *Options) AppendArgs(dst []string) []string {
+	for _, g := range o.Given {
+		dst = append(dst, g.text())
+	}
+	return dst
+}
