@@ -163,9 +163,8 @@ func (b *builder) preemption() {
 		words = append(words, it.text())
 	}
 	o.Parameters, o.TimeSlice = strings.Join(words, ","), p.SchedulerTimeSlice.V
-	real := slices.DeleteFunc(mode, func(w string) bool { return w == "gang" || w == "priority" || w == "within" })
 	switch {
-	case o.Type != "" && len(real) == 0:
+	case o.Type != "" && realMode(mode) == "off":
 		b.rd.fail(p.PreemptType.At, p.PreemptType.V, refusedErr("PreemptMode is OFF: CANCEL, REQUEUE or SUSPEND,GANG is needed"))
 	case slices.Contains(mode, "suspend") && !slices.Contains(mode, "gang"):
 		b.rd.fail(p.PreemptMode.At, o.Mode, refusedErr("SUSPEND needs GANG"))
