@@ -242,10 +242,18 @@ func clearRange(words []uint64, lo, hi int) {
 
 // dropHighest clears the n highest set bits of words in [lo, hi).
 func dropHighest(words []uint64, lo, hi, n int) {
-	for k := hi - 1; k >= lo && n > 0; k-- {
-		if words[k>>6]>>(k&63)&1 != 0 {
-			words[k>>6] &^= 1 << (k & 63)
-			n--
+	for w := (hi - 1) >> 6; n > 0 && w >= lo>>6; w-- {
+		x := words[w]
+		if top := hi - w<<6; top < 64 {
+			x &= 1<<top - 1
+		}
+		if w == lo>>6 {
+			x &= ^uint64(0) << (lo & 63)
+		}
+		for ; x != 0 && n > 0; n-- {
+			b := uint64(1) << (bits.Len64(x) - 1)
+			x &^= b
+			words[w] &^= b
 		}
 	}
 }

@@ -316,6 +316,10 @@ func (s *Scratch) trimCores(b *binding, fit *NodeFit) Refusal {
 // trimRequired removes surplus cores one at a time from the required socket
 // with most cores, lowest index on ties.
 func (s *Scratch) trimRequired(b *binding, surplus int) {
+	if surplus <= 0 {
+		return
+	}
+	copy(s.freeCPU, s.count) // what was there
 	for ; surplus > 0; surplus-- {
 		most := -1
 		for q := range s.count {
@@ -324,10 +328,14 @@ func (s *Scratch) trimRequired(b *binding, surplus int) {
 			}
 		}
 		if most < 0 {
-			return
+			break
 		}
-		dropHighest(s.cand, most*b.sh.perSocket, (most+1)*b.sh.perSocket, 1)
 		s.count[most]--
+	}
+	for q := range s.count {
+		if k := s.freeCPU[q] - s.count[q]; k > 0 {
+			dropHighest(s.cand, q*b.sh.perSocket, (q+1)*b.sh.perSocket, k)
+		}
 	}
 }
 
@@ -338,8 +346,8 @@ func (s *Scratch) neededCores(b *binding, avail int) (int, Refusal) {
 		c = ceilDiv(c, b.sh.threads) * b.sh.threads
 	}
 	follows := b.d.PerNode == 0 && (b.d.PerTask > 0 || b.r.TasksPerGPU > 0 && b.d.Name == NameGPU)
-	for b.tmax > max(b.tmin, 1) && ceilDiv(b.tmax*c, b.t) > avail {
-		b.tmax--
+	if ceilDiv(b.tmax*c, b.t) > avail {
+		b.tmax = max(b.tmin, 1, avail*b.t/c) // lower by what does not fit
 	}
 	if follows {
 		if b.d.PerTask > 0 {

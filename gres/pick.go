@@ -10,7 +10,8 @@ func (s *Scratch) pickNeed(g *Grant, nodes []Chosen, i int, r *Request, k int) R
 	c, d, p := &nodes[i], &r.Needs[k], &s.pools[k]
 	sh := c.Node.Shape
 	gr := &sh.groups[p.group]
-	pk := picker{s: s, sh: sh, r: r, d: d, p: p, gr: gr, cores: g.Cores, need: k}
+	pk := &s.sel.pk
+	*pk = picker{s: s, sh: sh, r: r, d: d, p: p, gr: gr, cores: g.Cores, need: k}
 	pk.tasks = int(s.sel.tasks[i])
 	switch {
 	case gr.flags&NoConsume != 0 && len(gr.devs) == 0:
@@ -179,7 +180,7 @@ func (pk *picker) share(q int, n int64) int64 {
 // then the rest of used sockets, then others.
 func (pk *picker) perNode() Refusal {
 	n := pk.d.PerNode
-	if pk.best(n) {
+	if pk.best(int(n)) {
 		return RefuseNone
 	}
 	for q := range pk.sh.sockets {
@@ -272,7 +273,10 @@ func (pk *picker) jobShare(nodes []Chosen, i, left int) int64 {
 
 // perJob takes up to m devices: near the job's cores, or else exactly one.
 func (pk *picker) perJob(m int64) Refusal {
-	if m > 1 && pk.gr.links && pk.p.tracked {
+	if pk.best(int(m)) {
+		return RefuseNone
+	}
+	if m > 1 && pk.linked() {
 		return pk.perJobLinked(m)
 	}
 	n := m
@@ -327,7 +331,8 @@ func (s *Scratch) fillNode(g *Grant, c *Chosen, r *Request, k int, pass Pass, ne
 	}
 	p := &s.pools[k]
 	gr := &sh.groups[p.group]
-	pk := picker{s: s, sh: sh, r: r, d: &r.Needs[k], p: p, gr: gr, cores: g.Cores, need: k}
+	pk := &s.sel.pk
+	*pk = picker{s: s, sh: sh, r: r, d: &r.Needs[k], p: p, gr: gr, cores: g.Cores, need: k}
 	s.sel.taken = zeroedInts(s.sel.taken, len(gr.devs))
 	s.resetSockets(sh.sockets)
 	pk.weighSockets()

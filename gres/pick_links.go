@@ -85,9 +85,6 @@ func (pk *picker) takeLinked(match func(int) bool, n int64) int64 {
 // perJobLinked takes the m devices of used sockets and any that are best
 // linked to one device.
 func (pk *picker) perJobLinked(m int64) Refusal {
-	if pk.best(m) {
-		return RefuseNone
-	}
 	n := int64(0)
 	for x := range pk.gr.devs {
 		if q := pk.sockets(x); pk.left(x) > 0 && (q == 0 || q&pk.used != 0) {
@@ -128,10 +125,4 @@ func (pk *picker) prune(n, m int64) {
 		}
 		taken[worst] = 0
 	}
-}
-
-// best takes the n devices with the highest total link bandwidth if the policy
-// asks for that; done is false otherwise.
-func (pk *picker) best(n int64) (done bool) {
-	return false
 }

@@ -121,6 +121,8 @@ type selection struct {
 	sock        []int64
 	jobTaken    [MaxNeeds]int64
 	links       linkState
+	best        bestSearch
+	pk          picker
 }
 
 // Select decides which cores, devices and memory the job gets on each node of

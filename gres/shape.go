@@ -134,6 +134,9 @@ type group struct {
 	devs    []device
 	types   []TypeID // distinct types in order of their first device; nil if untyped
 	sharers []int8   // groups that share this one's devices
+	// clusters are the sets of devices that belong together: linked at one
+	// level, or on one socket. Only for up to 64 devices.
+	clusters []uint64
 }
 
 type device struct {
@@ -238,6 +241,7 @@ func (s *Shape) addGroup(c *GroupConfig) {
 			g.byUnits = true
 		}
 	}
+	g.findClusters()
 	g.off = s.rowLen
 	switch {
 	case len(g.devs) == 0:
