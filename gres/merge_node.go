@@ -124,6 +124,12 @@ func (m *merger) detect(conf []ConfGRES, lines, detected []Record) {
 	merged := m.match(all, devs)
 	slices.SortStableFunc(merged, func(a, b Record) int { return compareFiles(&a, &b) })
 	slices.SortStableFunc(merged, func(a, b Record) int { return cmp.Compare(ownLink(&a), ownLink(&b)) })
+	for i := range merged {
+		d := &merged[i]
+		if !slices.ContainsFunc(gpus, func(c ConfGRES) bool { return c.Type == "" || strings.EqualFold(c.Type, d.Type) }) {
+			m.add(UnknownDevice, d, 0, 0)
+		}
+	}
 	for i := range gpus {
 		m.keepConfigured(&gpus[i], merged)
 	}
