@@ -55,6 +55,7 @@ type options struct {
 	ownPolicy    bool // -policy or -depth was given
 	lowest       bool
 	overestimate float64
+	squeeze      float64
 	leaveOut     bool
 	report       string
 }
@@ -86,6 +87,7 @@ func parse(args []string, w io.Writer) (*options, error) {
 	fs.IntVar(&o.depth, "depth", 0, "number of waiting jobs that have a plan, in place of what -policy says")
 	fs.BoolVar(&o.lowest, "lowest", false, "give a job of several nodes the lowest-numbered free ones, not the best fit")
 	fs.Float64Var(&o.overestimate, "overestimate", 2, "time limit over run time, for logs without limits")
+	fs.Float64Var(&o.squeeze, "squeeze", 1, "divide the times of submission by this: more load of the same jobs")
 	fs.BoolVar(&o.leaveOut, "leave-out", false, "leave out jobs that the cluster can never run, instead of giving up")
 	fs.StringVar(&o.report, "report", "report.html", "where to write the report; empty: nowhere")
 	if err := fs.Parse(args); err != nil {
@@ -115,8 +117,8 @@ func (o *options) check(args []string) error {
 		return errors.New("a negative number, or no jobs")
 	case o.shape.nodes == 0 && o.shape != shape{}:
 		return errors.New("-cpus, -mem, -gpus and -gpu-type go with -nodes")
-	case o.overestimate < 1 || o.load <= 0 || o.load > 100:
-		return errors.New("-overestimate is at least 1, -load above 0")
+	case !(o.overestimate >= 1 && o.squeeze >= 1 && o.load > 0 && o.load <= 100):
+		return errors.New("-overestimate and -squeeze are at least 1, -load above 0 and at most 100")
 	}
 	switch o.policy {
 	case "none", "easy", "conservative":
@@ -204,6 +206,9 @@ func describe(r *outcome.Run, c *cluster, cfg *scheduler.Config, list *trace.Lis
 	notes := []string{first}
 	for _, s := range list.Skipped {
 		notes = append(notes, fmt.Sprintf("%d rows of the log left out: %s.", s.Count, s.Why))
+	}
+	if o.squeeze > 1 {
+		notes = append(notes, fmt.Sprintf("Times of submission are divided by %g.", o.squeeze))
 	}
 	if c.noLimits {
 		notes = append(notes, fmt.Sprintf("The log has no time limits: %g times the run time is taken.", o.overestimate))

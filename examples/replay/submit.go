@@ -15,6 +15,7 @@ import (
 // submissions puts the log's jobs into the scheduler's terms.
 func (c *cluster) submissions(list *trace.List, o *options) ([]vtime.Job, error) {
 	jobs := make([]vtime.Job, len(list.Jobs))
+	first := list.Jobs[0].Submit
 	for i := range list.Jobs {
 		j := &list.Jobs[i]
 		spec, err := c.spec(j)
@@ -27,9 +28,17 @@ func (c *cluster) submissions(list *trace.List, o *options) ([]vtime.Job, error)
 		}
 		spec.ID = scheduler.JobID(i + 1)
 		spec.TimeLimit = limit(j, o.overestimate)
-		jobs[i] = vtime.Job{Spec: spec, Name: j.ID, Submit: scheduler.Time(j.Submit), Runtime: duration(j.Runtime), Where: where}
+		jobs[i] = vtime.Job{Spec: spec, Name: j.ID, Submit: submitted(j, first, o.squeeze), Runtime: duration(j.Runtime), Where: where}
 	}
 	return jobs, nil
+}
+
+// submitted is when a job arrives, its distance from the first one squeezed.
+func submitted(j *trace.Job, first int64, squeeze float64) scheduler.Time {
+	if squeeze == 1 {
+		return scheduler.Time(j.Submit)
+	}
+	return scheduler.Time(first + int64(float64(j.Submit-first)/squeeze))
 }
 
 // duration turns microseconds into a duration; what no duration holds is

@@ -21,34 +21,52 @@ const (
 	mostNamed = 25_000
 )
 
-// lanes says where each node lies in the picture: from top[n] to top[n+1] in
-// lanes of one GPU or of one CPU.
+// lanes says where the nodes lie in the picture, in lanes of one GPU or of one
+// CPU.
 type lanes struct {
 	byGPU bool
-	top   []int64
-	scale int64 // units a lane
+	nodes []int32 // that are drawn, in order
+	first []int64 // first lane, by row of nodes; in the order of nodes
+	lane  []int64 // first lane by row of Run.Nodes; −1: not drawn
+	high  int64   // lanes in all
+	scale int64   // units a lane
 }
 
 func (p *page) lanes() lanes {
 	withGPU := 0
+	used := make([]bool, len(p.run.Nodes))
+	busy := 0
 	for i := range p.run.Jobs {
 		if p.run.Jobs[i].GPUMilli() > 0 {
 			withGPU++
 		}
+		for k := range p.run.Jobs[i].Stays {
+			for _, at := range p.run.Jobs[i].Stays[k].Places {
+				if !used[at.Node] {
+					used[at.Node] = true
+					busy++
+				}
+			}
+		}
 	}
-	l := lanes{byGPU: 2*withGPU > len(p.run.Jobs), top: []int64{0}}
-	for _, n := range p.run.Nodes {
+	l := lanes{byGPU: 2*withGPU > len(p.run.Jobs)}
+	for i, n := range p.run.Nodes {
+		if busy < len(used)/3 && !used[i] {
+			l.lane = append(l.lane, -1) // an almost empty picture shows nothing
+			continue
+		}
 		wide := max((n.MilliCPU+999)/1000, 1)
 		if l.byGPU {
 			wide = max(n.GPUs, 1)
 		}
-		l.top = append(l.top, l.top[len(l.top)-1]+wide)
+		l.nodes = append(l.nodes, int32(i))
+		l.first = append(l.first, l.high)
+		l.lane = append(l.lane, l.high)
+		l.high += wide
 	}
-	l.scale = max(2000/l.height(), 1)
+	l.scale = max(2000/max(l.high, 1), 1)
 	return l
 }
-
-func (l *lanes) height() int64 { return l.top[len(l.top)-1] }
 
 // A rect is one job in neighbouring lanes for one stay, in units.
 type rect struct {
@@ -70,7 +88,7 @@ func (p *page) rects(l *lanes) (list []rect, hidden int) {
 	slices.SortFunc(order, func(a, b stayRef) int {
 		return cmp.Or(cmp.Compare(p.stay(a).Start, p.stay(b).Start), cmp.Compare(a.job, b.job), cmp.Compare(a.stay, b.stay))
 	})
-	packers := make([]packer, l.height())
+	packers := make([]packer, l.high)
 	var one []rect
 	for _, ref := range order {
 		s := p.stay(ref)
@@ -100,7 +118,7 @@ func (p *page) x(t int64) int64 {
 func (p *page) place(dst []rect, l *lanes, packers []packer, at *outcome.Place, s *outcome.Stay) []rect {
 	x0 := min(p.x(s.Start), ganttWidth-1)
 	x1 := max(p.x(s.End), x0+1)
-	top := l.top[at.Node]
+	top := l.lane[at.Node]
 	put := func(lane, capacity, need, base int64) {
 		pk := &packers[lane]
 		pk.capacity = capacity
@@ -196,6 +214,9 @@ func (p *page) gantt() {
 		what = "a lane is a GPU"
 	}
 	p.print("<h2>Who ran where</h2><p>Nodes from top to bottom, time from left to right; ", what, ".")
+	if n := len(p.run.Nodes) - len(l.nodes); n > 0 {
+		p.printf(" %d nodes that never had a job are not drawn.", n)
+	}
 	if hidden > 0 {
 		p.printf(" %d runs without GPUs are not drawn.", hidden)
 	}
@@ -205,11 +226,11 @@ func (p *page) gantt() {
 	p.print("</p>\n")
 	p.key(keyed)
 
-	pixels := int(min(max(l.height()*14, 120), 880))
-	if l.height() > 62 {
-		pixels = int(min(max(l.height()*3, 640), 880))
+	pixels := int(min(max(l.high*14, 120), 880))
+	if l.high > 62 {
+		pixels = int(min(max(l.high*3, 640), 880))
 	}
-	h := int(l.height() * l.scale)
+	h := int(l.high * l.scale)
 	xs := p.timeAxis()
 	p.plotStart("5.2rem", pixels, p.nodeLabels(&l, pixels), ganttWidth, h)
 	p.gridX(xs, ganttWidth, h)
@@ -254,20 +275,21 @@ func (p *page) paths(list []rect, colour []uint8) {
 // splits draws a line where the kind of node changes, and between nodes where
 // there is room.
 func (p *page) splits(l *lanes) {
-	if len(p.run.Nodes) <= 48 {
+	if len(l.nodes) <= 48 && len(l.nodes) > 1 {
 		p.print(`<path class="grid" d="`)
-		for i := 1; i < len(p.run.Nodes); i++ {
-			p.printf("M0 %dh%d", l.top[i]*l.scale, ganttWidth)
+		for _, y := range l.first[1:] {
+			p.printf("M0 %dh%d", y*l.scale, ganttWidth)
 		}
 		p.print(`"/>`)
 	}
-	kind := func(n *outcome.Node) [3]string {
+	kind := func(row int32) [3]string {
+		n := &p.run.Nodes[row]
 		return [3]string{n.Type, strconv.FormatInt(n.GPUs, 10), strconv.FormatInt(n.MilliCPU, 10)}
 	}
 	var lines []string
-	for i := 1; i < len(p.run.Nodes); i++ {
-		if kind(&p.run.Nodes[i]) != kind(&p.run.Nodes[i-1]) {
-			lines = append(lines, "M0 "+strconv.FormatInt(l.top[i]*l.scale, 10)+"h"+strconv.Itoa(ganttWidth))
+	for i := 1; i < len(l.nodes); i++ {
+		if kind(l.nodes[i]) != kind(l.nodes[i-1]) {
+			lines = append(lines, "M0 "+strconv.FormatInt(l.first[i]*l.scale, 10)+"h"+strconv.Itoa(ganttWidth))
 		}
 	}
 	if len(lines) > 0 && len(lines) <= 12 {
@@ -281,15 +303,19 @@ func (p *page) nodeLabels(l *lanes, pixels int) []label {
 	const room = 15 // pixels
 	step := 1
 	for _, s := range [...]int{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 20000, 50000} {
-		if step = s; pixels*s >= room*len(p.run.Nodes) {
+		if step = s; pixels*s >= room*len(l.nodes) {
 			break
 		}
 	}
 	var dst []label
 	strip := commonPrefix(p.run.Nodes)
-	for i := 0; i < len(p.run.Nodes); i += step {
-		at := float64(l.top[i]+l.top[i+1]) / 2 / float64(l.height())
-		dst = append(dst, label{at, shortName(p.run.Nodes[i].Name, strip)})
+	for i := 0; i < len(l.nodes); i += step {
+		next := l.high
+		if i+1 < len(l.nodes) {
+			next = l.first[i+1]
+		}
+		at := float64(l.first[i]+next) / 2 / float64(l.high)
+		dst = append(dst, label{at, shortName(p.run.Nodes[l.nodes[i]].Name, strip)})
 	}
 	return dst
 }

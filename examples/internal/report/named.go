@@ -2,6 +2,7 @@ package report
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/berth-sched/berth/examples/internal/outcome"
 )
@@ -15,7 +16,7 @@ func (p *page) named(l *lanes, list []rect) {
 		Rects []int64  // x0, x1−x0, y0, y1−y0, text
 		Text  []string // of jobs
 	}
-	d := data{W: ganttWidth, H: l.height() * l.scale}
+	d := data{W: ganttWidth, H: l.high * l.scale}
 	index := make(map[int32]int64)
 	for _, r := range list {
 		t, ok := index[r.job]
@@ -35,18 +36,19 @@ func (p *page) named(l *lanes, list []rect) {
 
 // jobLine describes a job in three short lines.
 func (p *page) jobLine(j *outcome.Job) string {
-	s := "job " + j.Name
+	var s strings.Builder
+	s.WriteString("job " + j.Name)
 	for _, who := range [...]string{j.User, j.Account, j.Partition} {
 		if who != "" {
-			s += ", " + who
+			s.WriteString(", " + who)
 		}
 	}
-	s += "\n"
+	s.WriteString("\n")
 	if g := j.GPUMilli(); g > 0 {
-		s += num(float64(g)/1000) + " " + plural(int(g/1000), "GPU") + " on "
+		s.WriteString(num(float64(g)/1000) + " " + plural(int(g/1000), "GPU") + " on ")
 	}
 	n := j.Nodes()
-	s += num(float64(n)) + " " + plural(n, "node") + "\nwaited " + outcome.Span(float64(outcome.WaitOf(j))/outcome.Second) +
-		", ran " + outcome.Span(float64(j.Ran())/outcome.Second) + ", " + j.State
-	return s
+	s.WriteString(num(float64(n)) + " " + plural(n, "node") + "\nwaited " + outcome.Span(float64(outcome.WaitOf(j))/outcome.Second) +
+		", ran " + outcome.Span(float64(j.Ran())/outcome.Second) + ", " + j.State)
+	return s.String()
 }

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/berth-sched/berth/examples/internal/outcome"
 )
@@ -123,13 +125,27 @@ func (p *page) usage() {
 		l = append(l, c.name)
 	}
 	p.key(l)
+	top, step := 1.0, 0.25
+	most := 0.0
+	for _, c := range lines {
+		most = max(most, slices.Max(c.v))
+	}
+	if most < 0.25 { // an almost idle cluster: look closer
+		top, step = niceMax(max(most, 0.0001) * 10000) // hundredths of a percent
+		top, step = top/10000, step/10000
+	}
 	xs := p.timeAxis()
-	p.frame(220, 1, 0.25, func(v float64) string { return strconv.Itoa(int(v*100+0.5)) + "\u202f%" }, columns)
+	p.frame(220, top, step, func(v float64) string { return strings.ReplaceAll(share(v), " ", "\u202f") }, columns)
 	p.gridX(xs, columns, curveHeight)
 	for i := len(lines) - 1; i >= 0; i-- {
-		p.curve(lines[i].v, 1, i, i == 0)
+		p.curve(lines[i].v, top, i, i == 0)
 	}
 	p.plotEnd(xs)
+}
+
+// share prints a part of one in percent, with as many decimals as it needs.
+func share(v float64) string {
+	return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
 }
 
 func (p *page) queue() {

@@ -51,14 +51,15 @@ func TestDrive(t *testing.T) {
 	}
 	var got []string
 	for _, j := range r.Jobs {
-		s := j.Name + " " + j.State
+		var s strings.Builder
+		s.WriteString(j.Name + " " + j.State)
 		for _, st := range j.Stays {
-			s += fmt.Sprintf(" %d-%d", st.Start/outcome.Second, st.End/outcome.Second)
+			s.WriteString(fmt.Sprintf(" %d-%d", st.Start/outcome.Second, st.End/outcome.Second))
 		}
 		for _, w := range j.Waits {
-			s += fmt.Sprintf(" %s=%d", w.Reason, w.Time/outcome.Second)
+			s.WriteString(fmt.Sprintf(" %s=%d", w.Reason, w.Time/outcome.Second))
 		}
-		got = append(got, s)
+		got = append(got, s.String())
 	}
 	want := []string{
 		"1 COMPLETED 0-10",
