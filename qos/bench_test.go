@@ -122,6 +122,7 @@ func loadAssociations(tb testing.TB, n int) *Ledger {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	l.Reserve(n + n/50)
 	accounts := []AssocID{Root}
 	for i := range max(n/50, 1) {
 		id, err := l.AddAccount("acct"+strconv.Itoa(i), accounts[i/8])

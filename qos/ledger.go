@@ -2,6 +2,8 @@ package qos
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/berth-sched/berth/gres"
 )
@@ -104,6 +106,20 @@ func New(cfg Config) (*Ledger, error) {
 	}
 	l.SetAllowed(Root, []QOSID{normal})
 	return l, nil
+}
+
+// Reserve makes room for n more associations of about as many users, so that
+// loading them does not copy tables as they grow.
+func (l *Ledger) Reserve(n int) {
+	l.assocs = slices.Grow(l.assocs, n)
+	l.userHead = slices.Grow(l.userHead, n)
+	l.users.list = slices.Grow(l.users.list, n)
+	index := make(map[string]int32, len(l.users.index)+n)
+	maps.Copy(index, l.users.index)
+	l.users.index = index
+	byKey := make(map[assocKey]AssocID, len(l.byKey)+n)
+	maps.Copy(byKey, l.byKey)
+	l.byKey = byKey
 }
 
 // Schema returns what is counted.
