@@ -3,6 +3,7 @@ package qos
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/gres"
@@ -318,20 +319,11 @@ func (l *Ledger) submit(j *Job, parts []QOSID, op opcode, n int64) {
 		return
 	}
 	for i, q := range parts {
-		if q == 0 || q == j.QOS || contains(parts[:i], q) {
+		if q == 0 || q == j.QOS || slices.Contains(parts[:i], q) {
 			continue
 		}
 		l.count(entry{op: op, id: int32(j.Assoc), qos: q, n: n}, true)
 	}
-}
-
-func contains(list []QOSID, q QOSID) bool {
-	for _, p := range list {
-		if p == q {
-			return true
-		}
-	}
-	return false
 }
 
 // count adds e.n submitted or accruing jobs to an association and all above

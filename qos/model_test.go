@@ -3,6 +3,7 @@ package qos
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -238,9 +239,17 @@ func (m *model) setSome(t *rapid.T, most int) {
 
 func propModel(t *rapid.T) {
 	m := newModel(t)
-	names := 0
 	m.setSome(t, 12)
-	t.Repeat(map[string]func(*rapid.T){
+	actions := m.jobActions()
+	for _, more := range []map[string]func(*rapid.T){m.limitActions(), m.treeActions(), m.stateActions()} {
+		maps.Copy(actions, more)
+	}
+	t.Repeat(actions)
+}
+
+// jobActions submit, start, run and end jobs.
+func (m *model) jobActions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
 		"start if admitted": func(t *rapid.T) {
 			for range rapid.IntRange(1, 4).Draw(t, "jobs") {
 				if j := m.drawJob(t); m.checks(t, &j) {
@@ -274,29 +283,6 @@ func propModel(t *rapid.T) {
 			}
 			m.end(rapid.IntRange(0, len(m.w.jobs)-1).Draw(t, "job"))
 		},
-		"try and take back": func(t *rapid.T) {
-			m.l.Forget()
-			snap := m.l.AppendSnapshot(nil)
-			mark := m.l.Mark()
-			for range rapid.IntRange(1, 3).Draw(t, "steps") {
-				j := m.drawJob(t)
-				if running := m.runningJobs(); len(running) > 0 && rapid.Bool().Draw(t, "end one") {
-					// Each at most once: the model still has it.
-					c := rapid.SampledFrom(running).Draw(t, "which").charge
-					if m.l.books.charges[c].live {
-						m.l.Accrue(c, time.Minute, 40)
-						m.l.Uncharge(c)
-					}
-				}
-				m.l.ChargeSubmit(&j, m.quals)
-				m.l.Accrue(m.l.Charge(&j), time.Minute, 60)
-				m.l.Decay(0.5)
-			}
-			m.l.Rollback(mark)
-			if !bytes.Equal(snap, m.l.AppendSnapshot(nil)) {
-				t.Fatal("rollback left something")
-			}
-		},
 		"run on": func(t *rapid.T) {
 			d := time.Duration(rapid.IntRange(1, 3).Draw(t, "minutes")) * time.Minute
 			for _, tj := range m.runningJobs() {
@@ -304,6 +290,12 @@ func propModel(t *rapid.T) {
 				m.w.accrue(tj, d)
 			}
 		},
+	}
+}
+
+// limitActions change limits and QOS.
+func (m *model) limitActions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
 		"set limits": func(t *rapid.T) { m.setSome(t, 4) },
 		"set QOS": func(t *rapid.T) {
 			id := rapid.SampledFrom(m.quals).Draw(t, "qos")
@@ -322,6 +314,13 @@ func propModel(t *rapid.T) {
 			m.w.safe = !m.w.safe
 			m.l.SetEnforce(m.l.Enforced() ^ EnforceSafe)
 		},
+	}
+}
+
+// treeActions change the account tree.
+func (m *model) treeActions() map[string]func(*rapid.T) {
+	names := 0
+	return map[string]func(*rapid.T){
 		"move": func(t *rapid.T) {
 			ids := m.accounts()
 			id, to := rapid.SampledFrom(ids).Draw(t, "account"), rapid.SampledFrom(ids).Draw(t, "to")
@@ -373,6 +372,35 @@ func propModel(t *rapid.T) {
 				}
 			}
 		},
+	}
+}
+
+// stateActions go back, restore and copy; the empty one checks everything.
+func (m *model) stateActions() map[string]func(*rapid.T) {
+	return map[string]func(*rapid.T){
+		"try and take back": func(t *rapid.T) {
+			m.l.Forget()
+			snap := m.l.AppendSnapshot(nil)
+			mark := m.l.Mark()
+			for range rapid.IntRange(1, 3).Draw(t, "steps") {
+				j := m.drawJob(t)
+				if running := m.runningJobs(); len(running) > 0 && rapid.Bool().Draw(t, "end one") {
+					// Each at most once: the model still has it.
+					c := rapid.SampledFrom(running).Draw(t, "which").charge
+					if m.l.books.charges[c].live {
+						m.l.Accrue(c, time.Minute, 40)
+						m.l.Uncharge(c)
+					}
+				}
+				m.l.ChargeSubmit(&j, m.quals)
+				m.l.Accrue(m.l.Charge(&j), time.Minute, 60)
+				m.l.Decay(0.5)
+			}
+			m.l.Rollback(mark)
+			if !bytes.Equal(snap, m.l.AppendSnapshot(nil)) {
+				t.Fatal("rollback left something")
+			}
+		},
 		"restore": func(t *rapid.T) {
 			m.l.Forget()
 			snap := m.l.AppendSnapshot(nil)
@@ -401,7 +429,7 @@ func propModel(t *rapid.T) {
 				m.l.Forget()
 			}
 		},
-	})
+	}
 }
 
 // compare checks all counters against sums over the model's jobs.
@@ -440,67 +468,6 @@ func (m *model) compare(t *rapid.T) {
 			owner("account "+acct, m.l.AccountCounters(id, m.l.Account(leaf)), m.w.ofAccount(id, acct), nil, nil, 0)
 		}
 	}
-}
-
-// accrue adds the usage of a job to its owners.
-func (w *twin) accrue(tj *twinJob, d time.Duration) {
-	sec := d.Seconds() * tj.factor
-	add := func(h map[int]float64) {
-		for k, n := range tj.job.TRES {
-			h[k] += sec * float64(n)
-		}
-		h[-1] += sec
-	}
-	for a := tj.job.Assoc; a != 0; a = w.assocs[a].parent {
-		add(w.assocs[a].history)
-	}
-	if q := tj.job.QOS; q != 0 {
-		add(w.quals[q].history)
-	}
-	if q := tj.job.PartQOS; q != 0 && q != tj.job.QOS {
-		add(w.quals[q].history)
-	}
-	if tj.left != Unlimited {
-		tj.left = max(tj.left-d, 0)
-	}
-}
-
-// move takes an account's history along.
-func (w *twin) move(id, to AssocID) {
-	shift := func(from AssocID, sign float64) {
-		for a := from; a != 0; a = w.assocs[a].parent {
-			for k, x := range w.assocs[id].history {
-				w.assocs[a].history[k] += sign * x
-			}
-		}
-	}
-	shift(w.assocs[id].parent, -1)
-	w.assocs[id].parent = to
-	shift(to, 1)
-}
-
-func (w *twin) remove(id AssocID) {
-	for a := w.assocs[id].parent; a != 0; a = w.assocs[a].parent {
-		for k, x := range w.assocs[id].history {
-			w.assocs[a].history[k] -= x
-		}
-	}
-	delete(w.assocs, id)
-}
-
-// busy reports whether an association has children or jobs.
-func (w *twin) busy(id AssocID) bool {
-	for _, a := range w.assocs {
-		if a.parent == id {
-			return true
-		}
-	}
-	for _, j := range w.jobs {
-		if w.below(&j.job, id) {
-			return true
-		}
-	}
-	return false
 }
 
 func TestModel(t *testing.T) { rapid.Check(t, propModel) }

@@ -42,7 +42,8 @@ func (m Limit) onQOS() Limit {
 
 // A Setting is a limit with its new value as text: what sacctmgr writes as
 // "set LIMIT=VALUE". A TRES limit takes a TRES list (=, +=, -=), a wall limit
-// minutes or a time (rounded up to minutes), the others a number; -1 clears.
+// minutes or a time (rounded up to minutes), the others a number; -1 clears, and
+// a value of these that begins with += or -= is added or taken off.
 type Setting struct {
 	Limit Limit
 	Value string
@@ -77,6 +78,27 @@ func (l *Ledger) SetLimits(id AssocID, list ...Setting) error {
 		l.retrack()
 	}
 	return nil
+}
+
+// ClearLimits takes away all limits set on an association itself.
+func (l *Ledger) ClearLimits(id AssocID) {
+	a := l.at(id)
+	l.configure()
+	nodes := hasNodes(a.own, GrpTRES)
+	a.own = nil
+	l.hand(id)
+	if nodes {
+		l.retrack()
+	}
+}
+
+// ClearQOSLimits takes away all limits of a QOS.
+func (l *Ledger) ClearQOSLimits(id QOSID) {
+	q := l.quality(id)
+	l.configure()
+	q.set = limits{}
+	q.compile(l.total)
+	l.retrack()
 }
 
 // SetQOSLimits sets limits of a QOS, all or none.
@@ -125,12 +147,31 @@ func (l *Ledger) setText(s *limits, m Limit, where Place, text string) error {
 		s.setVector(m, v)
 		return nil
 	}
-	n, err := parseNumber(m, text)
+	n, err := s.changed(m, text)
 	if err != nil {
 		return err
 	}
 	s.setNumber(m, n)
 	return nil
+}
+
+// changed returns the number of a limit after "N", "+=N" or "-=N". What is not
+// set counts as 0, and nothing goes below 0.
+func (s *limits) changed(m Limit, text string) (int64, error) {
+	sign := int64(0)
+	if rest, ok := strings.CutPrefix(text, "+="); ok {
+		sign, text = 1, rest
+	} else if rest, ok := strings.CutPrefix(text, "-="); ok {
+		sign, text = -1, rest
+	}
+	n, err := parseNumber(m, text)
+	if err != nil || sign == 0 {
+		return n, err
+	}
+	if n == gres.Unlimited {
+		return 0, &ParseError{text, 0, ErrSyntax}
+	}
+	return max(s.num[m]+sign*n, 0), nil
 }
 
 // parseNumber reads the value of a limit without TRES; gres.Unlimited clears it.

@@ -112,7 +112,7 @@ var tresReasons = [families][numSides][numClasses]string{
 
 // plainReasons has the names of the limits without TRES by side.
 var plainReasons = [numLimits - Limit(families) - 1][numSides]string{
-	GrpJobs - GrpJobs:                 {"AssocGrpJobsLimit", "QOSGrpJobsLimit"},
+	0:                                 {"AssocGrpJobsLimit", "QOSGrpJobsLimit"},
 	GrpSubmitJobs - GrpJobs:           {"AssocGrpSubmitJobsLimit", "QOSGrpSubmitJobsLimit"},
 	GrpWall - GrpJobs:                 {"AssocGrpWallLimit", "QOSGrpWallLimit"},
 	MaxJobs - GrpJobs:                 {sideAssoc: "AssocMaxJobsLimit"},

@@ -202,7 +202,7 @@ func (l *Ledger) UsageOf(id AssocID, k gres.Kind) float64 {
 // applied. Slurm: GrpWall's counter.
 func (l *Ledger) Wall(id AssocID) float64 { return l.books.seconds(l.at(id).row, l.kinds+1) }
 
-// QOSUsage, QOSUsageOf and QOSWall are the same for a QOS.
+// QOSUsage returns the usage of a QOS in billing seconds, as [Ledger.Usage].
 func (l *Ledger) QOSUsage(id QOSID) float64 { return l.books.seconds(l.quality(id).row, l.kinds) }
 
 // QOSUsageOf returns the usage of one kind in a QOS, as [Ledger.UsageOf].

@@ -104,8 +104,3 @@ func (a wide) mag() float64 {
 	}
 	return math.Ldexp(float64(top), 64-n-fracBits)
 }
-
-// floorSeconds returns the whole seconds in a ≥ 0.
-func (a wide) floorSeconds() int64 {
-	return wide{a.hi >> fracBits, uint64(a.hi)<<(64-fracBits) | a.lo>>fracBits}.clamp()
-}
