@@ -141,6 +141,9 @@ func (v *LiveTree) Update(usage []float64, row int32) {
 		if e := lv.entry[row]; e >= 0 && v.f.ties == AsShipped {
 			v.change(l, e, cleanUsage(usage[row]))
 		}
+		if checking && v.f.ties == AsShipped && lv.start[l+1]-lv.start[l] < 256 {
+			v.t.check(l)
+		}
 		v.unsettle(l)
 		row = lv.owner[l]
 	}

@@ -253,3 +253,21 @@ func (t *treaps) lift(l, e int32) {
 		t.nodes[moved].up = p
 	}
 }
+
+// check panics if the tree of level l is not a treap in order with right sums.
+// It is called with the build tag invariants only, and for small levels.
+func (t *treaps) check(l int32) {
+	i := int32(0)
+	for e, last := t.at(l, 0), int32(-1); e >= 0; last, e = e, t.next(e) {
+		n := &t.nodes[e]
+		switch {
+		case last >= 0 && !t.nodes[last].spot(last).before(n.spot(e)):
+			panic("priority: entries of a level out of order")
+		case n.up >= 0 && rankOf(n.up) < rankOf(e):
+			panic("priority: a node above one of higher rank")
+		case t.aheadOf(e) != t.ahead(l, n.spot(e)) || t.aheadOf(e).entries != i:
+			panic("priority: sums of a level differ")
+		}
+		i++
+	}
+}
