@@ -301,7 +301,7 @@ func (s *Scratch) needBlock(p *blockPart) bool {
 func (s *Scratch) chooseBlock(p *blockPart, k int, area *blockPart) bool {
 	t := s.f.top
 	best, bestFree, bestLight := -1, 0, int64(0)
-	near, nearUnit := -1, NoUnit
+	near, nearAt := -1, -1
 	nearCPUs := int64(-1)
 	blocks := (t.base + p.width - 1) / p.width
 	seen, open := -1, true // the aggregate looked at last, and whether it is large enough
@@ -323,7 +323,7 @@ func (s *Scratch) chooseBlock(p *blockPart, k int, area *blockPart) bool {
 		if reach > near {
 			near = reach
 			if nearCPUs < 0 {
-				nearUnit = t.blockUnit(lo, hi)
+				nearAt = i
 			}
 		}
 		if reach < s.rem {
@@ -331,7 +331,7 @@ func (s *Scratch) chooseBlock(p *blockPart, k int, area *blockPart) bool {
 		}
 		if !s.cpusIn(lo, hi, free) {
 			if have := s.cpuTotal(lo, hi); have > nearCPUs {
-				nearCPUs, nearUnit = have, t.blockUnit(lo, hi)
+				nearCPUs, nearAt = have, i
 			}
 			continue
 		}
@@ -351,7 +351,10 @@ func (s *Scratch) chooseBlock(p *blockPart, k int, area *blockPart) bool {
 		p.lo, p.hi = best*p.width, min((best+1)*p.width, t.base)
 		return true
 	}
-	why := Refusal{Rule: RuleNoFit, Unit: nearUnit, Lack: LackNodes, Need: int64(s.rem), Have: int64(max(near, 0))}
+	why := Refusal{Rule: RuleNoFit, Unit: NoUnit, Lack: LackNodes, Need: int64(s.rem), Have: int64(max(near, 0))}
+	if nearAt >= 0 {
+		why.Unit = t.blockUnit(nearAt*p.width, min((nearAt+1)*p.width, t.base))
+	}
 	if k > 1 {
 		why.Rule = RuleSegment
 	}

@@ -21,6 +21,8 @@ type tree struct {
 	// groupOf[i] is the group of leaves[i], leafAt[u] the index of leaf u there.
 	groupOf []int32
 	leafAt  []int32
+	// rooted[u] are the groups below root u, nil for other switches.
+	rooted [][]int32
 }
 
 // A leafGroup is a stretch of leaves of one parent.
@@ -157,7 +159,18 @@ func (tr *tree) link(t *Topology) {
 		}
 		tr.groupOf[i] = int32(len(tr.groups) - 1)
 	}
+	tr.rooted = make([][]int32, n)
+	for g := range tr.groups {
+		root := tr.leaves[tr.groups[g].lo]
+		for t.units[root].parent != NoUnit {
+			root = t.units[root].parent
+		}
+		tr.rooted[root] = append(tr.rooted[root], int32(g))
+	}
 }
+
+// groupsOf returns the groups below root u.
+func (tr *tree) groupsOf(u UnitID) []int32 { return tr.rooted[u] }
 
 // leavesOf returns the leaves below switch u, in file order.
 func (tr *tree) leavesOf(u UnitID) []UnitID { return tr.under[tr.first[u]:tr.first[u+1]] }

@@ -254,6 +254,7 @@ func (s *Scratch) needSet(r *Request) {
 func (s *Scratch) passes(w way) bool {
 	r := s.req
 	strict := r.Take != nil || r.RelaxedCPUs != nil || r.RelaxedGPUs != nil
+	early := w != wayUnits && !s.required && (s.minCPUs > int64(s.min)*s.leastCPUs() || r.GPUs > 0)
 	if strict {
 		s.column(false)
 		if s.sift() {
@@ -268,11 +269,17 @@ func (s *Scratch) passes(w way) bool {
 	if !s.sift() {
 		return false
 	}
+	if early { // where the sums may not do, look at them before fitting
+		s.why = Refusal{Rule: RuleShort, Unit: NoUnit}
+		if s.hopeless(w) {
+			return false
+		}
+	}
 	v := s.f.try(s, w)
 	if v == fits || s.why.Rule.Permanent() {
 		return v == fits
 	}
-	if v == stop || s.hopeless(w) {
+	if v == stop || !early && s.hopeless(w) {
 		return false
 	}
 	first := s.why // the first error of this pass is the one reported

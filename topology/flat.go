@@ -1,6 +1,9 @@
 package topology
 
-import "math/bits"
+import (
+	"math/bits"
+	"slices"
+)
 
 // A run is a stretch of eligible nodes of equal weight, lo to hi-1, whose
 // members are candidates or required. first is its first required node or
@@ -8,8 +11,7 @@ import "math/bits"
 type run struct {
 	lo, hi, first NodeID
 	nodes         int32
-	cpus, gpus    int64
-	weight        int64
+	cpus          int64
 }
 
 // flat chooses nodes by best fit over runs of consecutive nodes (spec 2.5).
@@ -21,31 +23,44 @@ func (s *Scratch) flat() verdict {
 	if s.done() {
 		return fits
 	}
-	s.findRuns()
 	r := s.req
+	linear := s.f.opt.Defects || r.Contiguous || s.required
+	quick := run{first: NoNode}
+	if !linear && s.uniform() {
+		if quick = s.quickRun(); quick.nodes > 0 {
+			if s.useRun(&quick); s.done() {
+				return fits
+			}
+		}
+	}
+	s.findRuns()
+	if quick.nodes > 0 {
+		at, _ := slices.BinarySearchFunc(s.runs, quick.lo, func(u run, lo NodeID) int { return int(u.lo - lo) })
+		s.runs[at].nodes = 0
+	}
 	if r.Contiguous && s.required && !s.onlyNeedRuns() {
 		return s.fail(dropWeakest, Refusal{Rule: RuleRequiredUnit, Unit: NoUnit})
 	}
-	linear := s.f.opt.Defects || r.Contiguous || s.required
-	if !linear {
-		s.heapRuns()
-	}
+	s.heap = s.heap[:0]
 	for s.maxRem > 0 {
 		var b int
 		if linear {
 			b = s.pickRun()
 		} else {
-			b = s.popRun()
+			b = s.nextRun()
 		}
 		if b < 0 {
 			break
 		}
 		u := &s.runs[b]
 		if r.Contiguous && !s.sufficient(u) {
-			return s.short(dropWeakest, int64(u.nodes), u.cpus, u.gpus)
+			return s.short(dropWeakest, int64(u.nodes), u.cpus, s.runGPUs(u))
+		}
+		if s.maxRem == 1 && u.first == NoNode && s.cpuRem > s.largest {
+			break // the last node allowed cannot cover what is wanted
 		}
 		s.useRun(u)
-		u.nodes, u.cpus, u.gpus = 0, 0, 0
+		u.nodes = 0
 		if s.done() {
 			return fits
 		}
@@ -80,44 +95,122 @@ func (s *Scratch) short(v verdict, nodes, cpus, gpus int64) verdict {
 	return s.fail(v, why)
 }
 
-// findRuns collects the runs that have a candidate.
-func (s *Scratch) findRuns() {
-	r := s.req
-	s.runs = s.runs[:0]
-	cur := run{hi: NoNode}
+// quickRun finds the smallest sufficient run, the lowest on ties, without
+// collecting the others; nodes is 0 if there is none. Runs begin and end where a
+// bit differs from the one before it.
+func (s *Scratch) quickRun() run {
+	best := run{first: NoNode}
+	need := NodeID(max(s.needed(), 1))
+	lo, carry := NoNode, uint64(0)
 	for i, x := range s.elig {
-		for ; x != 0; x &= x - 1 {
-			id := NodeID(i<<6 + bits.TrailingZeros64(x))
-			w := int64(0)
-			if r.Weights != nil && !r.Contiguous {
-				w = r.Weights[id]
-			}
-			if id != cur.hi || w != cur.weight {
-				s.addRun(cur)
-				cur = run{lo: id, first: NoNode, weight: w}
-			}
-			cur.hi = id + 1
-			if s.required && hasBit(s.need, id) {
-				if cur.first == NoNode {
-					cur.first = id
-				}
+		for e := x ^ (x<<1 | carry); e != 0; e &= e - 1 {
+			id := NodeID(i<<6 + bits.TrailingZeros64(e))
+			if lo == NoNode {
+				lo = id
 				continue
 			}
-			cur.nodes++
-			cur.cpus += int64(s.cpus[id])
-			if s.gpus != nil {
-				cur.gpus += int64(s.gpus[id])
+			if id-lo >= need {
+				s.offerRun(&best, lo, id)
+			}
+			lo = NoNode
+		}
+		carry = x >> 63
+	}
+	if hi := NodeID(s.n); lo != NoNode && hi-lo >= need {
+		s.offerRun(&best, lo, hi)
+	}
+	s.res.Steps += int64(len(s.elig))
+	return best
+}
+
+// offerRun makes lo to hi-1 the best run if it is sufficient and smaller.
+func (s *Scratch) offerRun(best *run, lo, hi NodeID) {
+	u := run{lo: lo, hi: hi, first: NoNode, nodes: int32(hi - lo)}
+	for _, c := range s.cpus[lo:hi] {
+		u.cpus += int64(c)
+	}
+	s.res.Steps += int64(hi-lo) / 8
+	if s.sufficient(&u) && (best.nodes == 0 || u.cpus < best.cpus) {
+		*best = u
+	}
+}
+
+// findRuns collects the runs that have a candidate, and finds the widest and the
+// node with the most CPUs.
+func (s *Scratch) findRuns() {
+	s.runs = s.runs[:0]
+	s.widest, s.widestCPUs, s.largest = 0, 0, 0
+	s.scanned = tally{rem: -1 << 62}
+	weighted := !s.uniform() && !s.req.Contiguous
+	for lo := nextBit(s.elig, 0); lo != NoNode; {
+		end := s.runEnd(lo)
+		if weighted {
+			w := s.req.Weights[lo]
+			for id := lo + 1; id < end; id++ {
+				if s.req.Weights[id] != w {
+					end = id
+				}
 			}
 		}
+		s.addRun(lo, end)
+		lo = nextBit(s.elig, end)
 	}
-	s.addRun(cur)
 	s.res.Steps += int64(len(s.elig)) + int64(len(s.runs))
 }
 
-func (s *Scratch) addRun(u run) {
+// runEnd returns the first node after lo that is not eligible.
+func (s *Scratch) runEnd(lo NodeID) NodeID {
+	i := int(lo >> 6)
+	x := ^s.elig[i] >> (uint(lo) & 63) << (uint(lo) & 63)
+	for x == 0 {
+		if i++; i == len(s.elig) {
+			return NodeID(s.n)
+		}
+		x = ^s.elig[i]
+	}
+	return min(NodeID(i<<6+bits.TrailingZeros64(x)), NodeID(s.n))
+}
+
+// addRun adds the run lo to hi-1 if it has a candidate.
+func (s *Scratch) addRun(lo, hi NodeID) {
+	u := run{lo: lo, hi: hi, first: NoNode}
+	for id, c := range s.cpus[lo:hi] {
+		if s.required && hasBit(s.need, lo+NodeID(id)) {
+			if u.first == NoNode {
+				u.first = lo + NodeID(id)
+			}
+			continue
+		}
+		u.nodes++
+		u.cpus += int64(c)
+		s.largest = max(s.largest, int64(c))
+	}
 	if u.nodes > 0 {
 		s.runs = append(s.runs, u)
+		s.widest, s.widestCPUs = max(s.widest, int(u.nodes)), max(s.widestCPUs, u.cpus)
 	}
+}
+
+// runGPUs returns the GPUs of the candidates of run u.
+func (s *Scratch) runGPUs(u *run) int64 {
+	if s.gpus == nil {
+		return 0
+	}
+	sum := int64(0)
+	for id := u.lo; id < u.hi; id++ {
+		if !s.required || !hasBit(s.need, id) {
+			sum += int64(s.gpus[id])
+		}
+	}
+	return sum
+}
+
+// runWeight returns the weight of the nodes of run u.
+func (s *Scratch) runWeight(u *run) int64 {
+	if s.uniform() || s.req.Contiguous {
+		return 0
+	}
+	return s.req.Weights[u.lo]
 }
 
 // onlyNeedRuns keeps the runs with required nodes and reports whether these lie
@@ -137,7 +230,7 @@ func (s *Scratch) onlyNeedRuns() bool {
 
 // sufficient reports whether run u alone can finish the job.
 func (s *Scratch) sufficient(u *run) bool {
-	return u.cpus >= s.cpuRem && int(u.nodes) >= s.needed() && (s.gpuRem <= 0 || u.gpus >= s.gpuRem)
+	return u.cpus >= s.cpuRem && int(u.nodes) >= s.needed() && (s.gpuRem <= 0 || s.runGPUs(u) >= s.gpuRem)
 }
 
 // pickRun returns the best run by a scan in index order, or -1.
@@ -161,11 +254,12 @@ func (s *Scratch) pickRun() int {
 // betterRun reports whether run c displaces b, both judged sufficient or not.
 func (s *Scratch) betterRun(c *run, cOK bool, b *run, bOK bool) bool {
 	cNeed, bNeed := c.first != NoNode, b.first != NoNode
+	cw, bw := s.runWeight(c), s.runWeight(b)
 	if s.f.opt.Defects {
 		switch {
-		case cNeed && !bNeed, c.weight < b.weight:
+		case cNeed && !bNeed, cw < bw:
 			return true
-		case c.weight == b.weight:
+		case cw == bw:
 			if cOK && !bOK || cOK && c.cpus < b.cpus || !cOK && c.cpus > b.cpus {
 				return true
 			}
@@ -177,93 +271,14 @@ func (s *Scratch) betterRun(c *run, cOK bool, b *run, bOK bool) bool {
 		return cNeed
 	case s.req.Contiguous && cOK != bOK:
 		return cOK
-	case c.weight != b.weight:
-		return c.weight < b.weight
+	case cw != bw:
+		return cw < bw
 	case cOK != bOK:
 		return cOK
 	case cOK:
 		return c.cpus < b.cpus
 	}
 	return c.cpus > b.cpus
-}
-
-// heapRuns makes heap a heap of all runs: lightest, then most CPUs, then lowest.
-func (s *Scratch) heapRuns() {
-	s.heap = s.heap[:0]
-	s.widest = 0
-	for i := range s.runs {
-		s.heap = append(s.heap, int32(i))
-		s.widest = max(s.widest, int(s.runs[i].nodes))
-	}
-	for i := len(s.heap)/2 - 1; i >= 0; i-- {
-		s.sinkRun(i)
-	}
-}
-
-func (s *Scratch) sinkRun(i int) {
-	h := s.heap
-	for {
-		c := 2*i + 1
-		if c >= len(h) {
-			return
-		}
-		if c+1 < len(h) && s.runBefore(h[c+1], h[c]) {
-			c++
-		}
-		if !s.runBefore(h[c], h[i]) {
-			return
-		}
-		h[i], h[c] = h[c], h[i]
-		i = c
-	}
-}
-
-func (s *Scratch) runBefore(i, j int32) bool {
-	a, b := &s.runs[i], &s.runs[j]
-	if a.weight != b.weight {
-		return a.weight < b.weight
-	}
-	if a.cpus != b.cpus {
-		return a.cpus > b.cpus
-	}
-	return i < j
-}
-
-// popRun returns the best run, or -1. Of the lightest class that is the smallest
-// sufficient one; a scan looks for it only if the largest run has the CPUs and
-// the widest one the nodes.
-func (s *Scratch) popRun() int {
-	for len(s.heap) > 0 && s.runs[s.heap[0]].nodes == 0 {
-		s.dropTop()
-	}
-	if len(s.heap) == 0 {
-		return -1
-	}
-	top := s.heap[0]
-	if s.runs[top].cpus >= s.cpuRem && s.widest >= s.needed() {
-		best := -1
-		s.widest = 0
-		for i := range s.runs {
-			c := &s.runs[i]
-			s.widest = max(s.widest, int(c.nodes))
-			if c.nodes > 0 && c.weight == s.runs[top].weight && s.sufficient(c) && (best < 0 || c.cpus < s.runs[best].cpus) {
-				best = i
-			}
-		}
-		s.res.Steps += int64(len(s.runs))
-		if best >= 0 {
-			return best
-		}
-	}
-	s.dropTop()
-	return int(top)
-}
-
-func (s *Scratch) dropTop() {
-	n := len(s.heap) - 1
-	s.heap[0] = s.heap[n]
-	s.heap = s.heap[:n]
-	s.sinkRun(0)
 }
 
 // useRun takes nodes of run u until done or the run is used up.

@@ -40,29 +40,35 @@ const histSize = 4096
 
 // mostOf returns the sum of the s.max largest values of col over set.
 func (s *Scratch) mostOf(set []uint64, col []int32) int64 {
-	sum, count, big := int64(0), 0, false
+	sum, count, least, most := int64(0), 0, int32(1<<31-1), int32(0)
+	for i, x := range set {
+		for ; x != 0; x &= x - 1 {
+			v := col[i<<6+bits.TrailingZeros64(x)]
+			sum += int64(v)
+			count++
+			least, most = min(least, v), max(most, v)
+		}
+	}
+	switch {
+	case count <= s.max:
+		return sum
+	case least == most:
+		return int64(s.max) * int64(most)
+	}
 	if s.hist == nil {
 		s.hist = make([]int32, histSize)
 	}
 	clear(s.hist)
 	for i, x := range set {
 		for ; x != 0; x &= x - 1 {
-			v := col[i<<6+bits.TrailingZeros64(x)]
-			sum += int64(v)
-			count++
-			if v >= histSize {
-				big = true
-			} else if v > 0 {
+			if v := col[i<<6+bits.TrailingZeros64(x)]; v > 0 && v < histSize {
 				s.hist[v]++
 			}
 		}
 	}
-	if count <= s.max {
-		return sum
-	}
 	left := int64(s.max)
 	sum = 0
-	if big {
+	if most >= histSize {
 		s.weak = s.weak[:0]
 		for i, x := range set {
 			for ; x != 0; x &= x - 1 {

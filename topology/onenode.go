@@ -8,7 +8,7 @@ import "math/bits"
 func (s *Scratch) oneNode() bool {
 	s.res.Fits++
 	r := s.req
-	s.restart(1)
+	s.forgetOne()
 	for pass := range 2 {
 		s.column(pass == 1)
 		if pass == 1 && r.Take == nil && r.RelaxedCPUs == nil && r.RelaxedGPUs == nil {
@@ -84,11 +84,18 @@ func (s *Scratch) nextOne(id NodeID) NodeID {
 
 // takeOne takes id and reports whether it satisfies the job alone.
 func (s *Scratch) takeOne(id NodeID) bool {
-	if s.take(id) && s.done() {
+	if s.grantNode(id) && s.done() {
 		return true
 	}
-	s.restart(1)
+	s.forgetOne()
 	return false
+}
+
+// forgetOne begins anew with nothing taken.
+func (s *Scratch) forgetOne() {
+	s.want1(1)
+	s.order = s.order[:0]
+	s.nparts = 1
 }
 
 // whyNotOne records what the largest eligible node lacks.

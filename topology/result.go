@@ -162,6 +162,10 @@ type Result struct {
 func (r *Result) reset(n int) {
 	if r.Set.Len() != n {
 		r.Set.Init(n)
+	} else {
+		for _, id := range r.Nodes { // the set holds nothing else
+			r.Set.Remove(id)
+		}
 	}
 	r.Nodes, r.CPUs, r.GPUs = r.Nodes[:0], r.CPUs[:0], r.GPUs[:0]
 	r.Order, r.Part, r.Units = r.Order[:0], r.Part[:0], r.Units[:0]

@@ -54,16 +54,15 @@ func (s *Scratch) fitRing() verdict {
 func (s *Scratch) chooseWindows(k, size int) verdict {
 	t := s.f.top
 	s.windows = s.windows[:0]
-	near, nearUnit, gpuShort := 0, NoUnit, int64(-1)
+	nearUnit, gpuShort := NoUnit, int64(-1)
 	found := 0
 	for u := range t.ring.nodes {
 		mask := s.ringMask(u)
-		n := len(t.ring.nodes[u])
-		starts := windowStarts(mask, n, size)
+		if bits.OnesCount16(mask) < size {
+			continue
+		}
+		starts := windowStarts(mask, len(t.ring.nodes[u]), size)
 		if starts == 0 {
-			if run := longestRun(mask, n); run > near {
-				near, nearUnit = run, UnitID(u)
-			}
 			continue
 		}
 		w, ok, gpus := s.bestWindow(u, starts, size, k)
@@ -80,6 +79,10 @@ func (s *Scratch) chooseWindows(k, size int) verdict {
 	s.res.Steps += int64(t.base) + int64(len(s.cand))
 	if len(s.windows) == k {
 		return fits
+	}
+	near := 0
+	if found == 0 && gpuShort < 0 {
+		near, nearUnit = s.nearestRing(size)
 	}
 	switch {
 	case found > 0: // segments want a ring each
@@ -115,11 +118,14 @@ func (s *Scratch) ringMask(u int) uint16 {
 // turn are in mask, wrapping around; of a whole ring only position 0.
 func windowStarts(mask uint16, n, size int) uint16 {
 	full := uint16(1<<n - 1)
-	if size > n || bits.OnesCount16(mask) < size {
+	if size > n {
 		return 0
 	}
 	if size == n {
-		return 1
+		if mask == full {
+			return 1
+		}
+		return 0
 	}
 	// ok holds the starts of windows of length have; join two of them until the
 	// length is size.
@@ -130,6 +136,24 @@ func windowStarts(mask uint16, n, size int) uint16 {
 		have += step
 	}
 	return ok
+}
+
+// nearestRing returns the longest stretch of candidates in any ring.
+func (s *Scratch) nearestRing(size int) (near int, unit UnitID) {
+	unit = NoUnit
+	for u, ids := range s.f.top.ring.nodes {
+		mask := s.ringMask(u)
+		if bits.OnesCount16(mask) <= near {
+			continue
+		}
+		if run := longestRun(mask, len(ids)); run > near {
+			near, unit = run, UnitID(u)
+		}
+		if near >= size-1 {
+			break
+		}
+	}
+	return near, unit
 }
 
 // longestRun returns the length of the longest stretch of mask in a ring of n.

@@ -40,8 +40,11 @@ type Scratch struct {
 	hist []int32
 	runs []run
 	heap []int32
-	// widest bounds the nodes of any run in heap from above.
-	widest int
+	// widest and widestCPUs bound the nodes and CPUs of any run, largest the CPUs
+	// of any node; scanned is the tally for which no run was sufficient.
+	widest              int
+	widestCPUs, largest int64
+	scanned             tally
 
 	// Of the units: count are their candidates, light the lightest weight among
 	// them; pool the candidates of the chosen unit that are not too heavy, pooled
@@ -64,12 +67,14 @@ type Scratch struct {
 	cpuBelow []int64
 	cursor   []NodeID
 	under    []uint64 // the nodes below top
+	fullest  []UnitID // of each group of leaves the one with the most candidates
 
 	// windows are the ring windows chosen, as a heap.
 	windows []window
 	// bigFree says which anchors of shape costly of torus costlyUnit are free.
 	bigFree            []bool
 	costly, costlyUnit int32
+	byFree             []uint64 // toruses large enough, as (free nodes, index)
 }
 
 // A tally is what is still wanted.
@@ -184,8 +189,18 @@ func (s *Scratch) sift() bool {
 	return true
 }
 
-// restart sets the tally for target nodes and takes nothing.
+// restart begins a try for target nodes: everything is wanted, nothing is taken.
 func (s *Scratch) restart(target int) {
+	s.want1(target)
+	copy(s.cand, s.elig)
+	clear(s.sel)
+	s.order = s.order[:0]
+	s.why = Refusal{Unit: NoUnit}
+	s.nparts = 1
+}
+
+// want1 sets the tally for target nodes.
+func (s *Scratch) want1(target int) {
 	r := s.req
 	if r.GPUs > 0 {
 		target = min(target, s.min)
@@ -196,11 +211,6 @@ func (s *Scratch) restart(target int) {
 		s.budget = r.MaxCPUs
 	}
 	s.budget = max(s.budget, r.BudgetCPUs)
-	copy(s.cand, s.elig)
-	clear(s.sel)
-	s.order = s.order[:0]
-	s.why = Refusal{Unit: NoUnit}
-	s.nparts = 1
 }
 
 // takeNeed takes the required nodes.
@@ -235,6 +245,16 @@ func (s *Scratch) met() bool { return s.minRem <= 0 && s.cpuRem <= 0 && s.gpuRem
 // arranged; either way it is no candidate any more.
 func (s *Scratch) take(id NodeID) bool {
 	clearBit(s.cand, id)
+	if !s.grantNode(id) {
+		return false
+	}
+	setBit(s.sel, id)
+	return true
+}
+
+// grantNode works out what node id gives and counts it as taken; false if it
+// cannot be arranged.
+func (s *Scratch) grantNode(id NodeID) bool {
 	r := s.req
 	room := s.cpus[id]
 	if !r.WholeNode {
@@ -260,7 +280,6 @@ func (s *Scratch) take(id NodeID) bool {
 		s.ggrant[id] = g
 		s.gpuRem -= int64(g)
 	}
-	setBit(s.sel, id)
 	s.order = append(s.order, id)
 	s.rem--
 	s.minRem--
@@ -276,9 +295,17 @@ func (s *Scratch) finish(ok bool) bool {
 		res.Refusal = s.why
 		return false
 	}
-	copy(res.Set.Words(), s.sel)
-	res.Nodes = appendBits(res.Nodes[:0], s.sel)
+	words := res.Set.Words()
 	res.Order = append(res.Order[:0], s.order...)
+	for _, id := range s.order {
+		setBit(words, id)
+	}
+	if len(s.order) < len(words)/4 {
+		res.Nodes = append(res.Nodes[:0], s.order...)
+		slices.Sort(res.Nodes)
+	} else {
+		res.Nodes = appendBits(res.Nodes[:0], words)
+	}
 	for _, id := range res.Nodes {
 		res.CPUs = append(res.CPUs, s.grant[id])
 	}

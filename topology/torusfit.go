@@ -3,6 +3,7 @@ package topology
 import (
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // A spot is a candidate place in a torus.
@@ -122,20 +123,30 @@ func (s *Scratch) chooseSpot(size, k, part int) (spot, verdict) {
 	best := spot{unit: -1}
 	need := s.required && k == 1
 	near, nearUnit := 0, NoUnit
+	s.byFree = s.byFree[:0]
 	for u := range t.torus.units {
-		tu := &t.torus.units[u]
 		free := t.spans[u].count(s.cand)
 		if free > near {
 			near, nearUnit = free, UnitID(u)
 		}
-		s.res.Steps += int64(len(tu.shapes)) + int64(t.spans[u].size)/64
-		if free < size {
-			continue
+		if free >= size {
+			s.byFree = append(s.byFree, uint64(free)<<32|uint64(u))
 		}
+		s.res.Steps += 1 + int64(t.spans[u].size)/64
+	}
+	if s.uniform() { // then the torus with the fewest free nodes decides
+		slices.Sort(s.byFree)
+	}
+	for _, key := range s.byFree {
+		u := int32(key)
+		if s.uniform() && best.unit >= 0 {
+			break
+		}
+		tu := &t.torus.units[u]
 		s.costly = -1
 		for i := range tu.shapes {
 			if sh := &tu.shapes[i]; int(sh.volume) == size {
-				s.scanShape(&best, spot{unit: int32(u), shape: int32(i), free: int32(free), cost: -1}, sh, need)
+				s.scanShape(&best, spot{unit: u, shape: int32(i), free: int32(key >> 32), cost: -1}, sh, need)
 			}
 		}
 	}

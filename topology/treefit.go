@@ -198,14 +198,18 @@ func (s *Scratch) scanTop() {
 // all nodes below it.
 func (s *Scratch) keepTop() {
 	t := s.f.top
-	clear(s.under)
-	for _, l := range t.tree.leavesOf(s.top) {
-		t.spans[l].add(s.under)
+	if leaves := t.tree.leavesOf(s.top); len(leaves) == len(t.tree.leaves) {
+		copy(s.under, t.covered)
+	} else {
+		clear(s.under)
+		for _, l := range leaves {
+			t.spans[l].add(s.under)
+		}
+		s.res.Steps += int64(len(leaves))
 	}
 	for i, x := range s.under {
 		s.cand[i] &= x
 	}
-	s.res.Steps += int64(len(t.tree.leavesOf(s.top)))
 }
 
 // markAll marks every switch that holds a node of w.
@@ -286,7 +290,9 @@ func (s *Scratch) fillTree(shrink int) verdict {
 			return fits
 		}
 	}
-	s.recount()
+	if start || !s.uniform() { // the candidates are others than those counted
+		s.recount()
+	}
 	if s.f.opt.Dragonfly {
 		return s.fillDragonfly()
 	}

@@ -2,8 +2,15 @@ package topology
 
 // leafLoop takes leaf after leaf until done or nothing is taken.
 func (s *Scratch) leafLoop() {
+	tr := s.f.top.tree
+	groups := tr.groupsOf(s.top)
+	s.fullest = sized(s.fullest, len(tr.groups))
+	for _, g := range groups {
+		s.fullest[g] = s.fullestOf(g)
+	}
+	s.res.Steps += int64(len(tr.leavesOf(s.top)))
 	for s.maxRem > 0 && !s.done() {
-		l := s.pickLeaf()
+		l := s.pickLeaf(groups)
 		if l == NoUnit {
 			return
 		}
@@ -15,18 +22,44 @@ func (s *Scratch) leafLoop() {
 		if !s.marked[l] {
 			s.mark(l)
 		}
+		g := tr.groupOf[tr.leafAt[l]]
+		s.fullest[g] = s.fullestOf(g)
+		s.res.Steps += int64(tr.groups[g].hi - tr.groups[g].lo)
 	}
+}
+
+// fullestOf returns the unmarked leaf of group g with the most candidates, the
+// first on ties; NoUnit if it has none.
+func (s *Scratch) fullestOf(g int32) UnitID {
+	tr := s.f.top.tree
+	best := NoUnit
+	for _, l := range tr.leaves[tr.groups[g].lo:tr.groups[g].hi] {
+		if s.count[l] > 0 && !s.marked[l] && (best == NoUnit || s.count[l] > s.count[best]) {
+			best = l
+		}
+	}
+	return best
 }
 
 // pickLeaf chooses an unmarked leaf with candidates: in file order a later leaf
 // displaces the best so far if it is nearer to the marked switches and fits, or
 // as near and compares better. NoUnit if there is none.
-func (s *Scratch) pickLeaf() UnitID {
-	t := s.f.top
+//
+// Consecutive leaves of one parent are looked at as one. They are equally far,
+// and as long as none of them fits they compare alike with any leaf elsewhere,
+// for the climb begins with their parent; among themselves the fullest wins, or
+// the least full of those that fit. So the winner of the group displaces the best
+// leaf so far if any of the group would, and then it is what the scan of all
+// leaves would have ended with.
+func (s *Scratch) pickLeaf(groups []int32) UnitID {
 	best, bestFar := NoUnit, int64(0)
-	for _, l := range t.tree.leavesOf(s.top) {
-		if s.marked[l] || s.count[l] <= 0 {
+	for _, g := range groups {
+		l := s.fullest[g]
+		if l == NoUnit {
 			continue
+		}
+		if int(s.count[l]) >= s.rem {
+			l = s.bestOf(g)
 		}
 		far := int64(0)
 		if s.marks > 0 {
@@ -43,7 +76,28 @@ func (s *Scratch) pickLeaf() UnitID {
 			best, bestFar = l, far
 		}
 	}
-	s.res.Steps += int64(len(t.tree.leavesOf(s.top)))
+	s.res.Steps += int64(len(groups))
+	return best
+}
+
+// bestOf returns the unmarked leaf of group g that compares best, the first on
+// ties.
+func (s *Scratch) bestOf(g int32) UnitID {
+	tr := s.f.top.tree
+	best := NoUnit
+	for _, l := range tr.leaves[tr.groups[g].lo:tr.groups[g].hi] {
+		if s.count[l] <= 0 || s.marked[l] {
+			continue
+		}
+		if best == NoUnit {
+			best = l
+			continue
+		}
+		if better, _ := s.compareLeaves(l, best); better {
+			best = l
+		}
+	}
+	s.res.Steps += int64(tr.groups[g].hi - tr.groups[g].lo)
 	return best
 }
 

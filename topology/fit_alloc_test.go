@@ -1,0 +1,105 @@
+package topology_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// A steady taker gives what is asked and turns one node down.
+type pickyTaker struct{ not topology.NodeID }
+
+func (p *pickyTaker) Take(id topology.NodeID, budget int32, _ bool) (int32, bool) {
+	return budget, id != p.not
+}
+
+// Fits of every kind with everything switched on allocate nothing.
+func TestFitAllocs(t *testing.T) {
+	if topology.Checking {
+		t.Skip("the checks allocate")
+	}
+	for _, kind := range []string{"flat", "tree", "block", "ring", "torus"} {
+		top := benchTopology(t, kind, 4608)
+		for _, p := range []topology.Profile{topology.ProfileSlurm, topology.ProfileBest} {
+			for _, dragonfly := range []bool{false, true} {
+				f := top.Fitter(topology.Options{Profile: p, Dragonfly: dragonfly})
+				var ws topology.Scratch
+				var res topology.Result
+				for name, req := range allocRequests(top) {
+					f.Fit(&ws, req, &res)
+					if got := testing.AllocsPerRun(3, func() { f.Fit(&ws, req, &res) }); got != 0 {
+						t.Errorf("%s profile %d dragonfly %v %s: %v allocs per run, want 0", kind, p, dragonfly, name, got)
+					}
+				}
+			}
+		}
+	}
+}
+
+func allocRequests(top *topology.Topology) map[string]*topology.Request {
+	n := top.Nodes()
+	reqs := map[string]*topology.Request{}
+	for _, want := range []int{1, 16, 64} {
+		for _, ok := range []bool{true, false} {
+			reqs[fmt.Sprintf("want=%d ok=%v", want, ok)] = benchRequest(top, want, 0.5, ok)
+		}
+	}
+	add := func(name string, change func(*topology.Request)) {
+		r := benchRequest(top, 64, 0.5, true)
+		change(r)
+		reqs[name] = r
+	}
+	weights, gpus, total := make([]int64, n), make([]int32, n), make([]int32, n)
+	for i := range n {
+		weights[i], gpus[i], total[i] = int64(i/1000), 4, 64
+	}
+	add("weights", func(r *topology.Request) { r.Weights = weights })
+	add("GPUs", func(r *topology.Request) { r.NodeGPUs, r.GPUs = gpus, 100 })
+	add("required", func(r *topology.Request) {
+		r.Required = new(topology.NodeSet)
+		r.Required.Init(n)
+		r.Required.Add(r.Eligible.First())
+	})
+	add("sizes", func(r *topology.Request) { r.Sizes = []int32{4, 16, 64, 256} })
+	add("range", func(r *topology.Request) { r.Max, r.Want, r.Switches = 80, 80, 1 })
+	add("LLN", func(r *topology.Request) { r.LLN, r.TotalCPUs, r.FreeCPUs, r.Tasks = true, total, total, 64 })
+	add("spread", func(r *topology.Request) { r.Spread = true })
+	add("busy", func(r *topology.Request) { r.BusyFirst, r.Busy = true, r.Eligible })
+	add("contiguous", func(r *topology.Request) { r.Contiguous = true })
+	add("taker", func(r *topology.Request) { r.Take = &pickyTaker{r.Eligible.First()} })
+	add("segments", func(r *topology.Request) { r.Segment, r.SpreadSegments, r.Consolidate = 16, true, true })
+	return reqs
+}
+
+// A fit looks at a number of things that grows with the words and units of the
+// cluster, not with its square; a refusal that counts prove takes at most three
+// tries.
+func TestFitSteps(t *testing.T) {
+	for _, kind := range []string{"flat", "tree", "block", "ring", "torus"} {
+		for _, want := range []int{1, 64, 1024} {
+			for _, ok := range []bool{true, false} {
+				var steps [2]int64
+				for i, n := range []int{9216, 92160} {
+					top := benchTopology(t, kind, n)
+					f := top.Fitter(topology.Options{Profile: topology.ProfileSlurm})
+					var ws topology.Scratch
+					var res topology.Result
+					if got := f.Fit(&ws, benchRequest(top, want, 0.5, ok), &res); got != ok {
+						t.Fatalf("%s nodes=%d want=%d ok=%v: %v", kind, n, want, ok, res.Refusal)
+					}
+					steps[i] = res.Steps
+					if res.Fits > 3 {
+						t.Errorf("%s nodes=%d want=%d ok=%v: %d tries, want at most 3", kind, n, want, ok, res.Fits)
+					}
+				}
+				if steps[1] > 12*steps[0]+1000 {
+					t.Errorf("%s want=%d ok=%v: %d steps on 9,216 nodes, %d on 92,160, want at most 12 times as many", kind, want, ok, steps[0], steps[1])
+				}
+				if limit := int64(3 * 92160); steps[1] > limit {
+					t.Errorf("%s want=%d ok=%v: %d steps on 92,160 nodes, want at most %d", kind, want, ok, steps[1], limit)
+				}
+			}
+		}
+	}
+}
