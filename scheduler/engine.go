@@ -35,21 +35,22 @@ type engine struct {
 	totalCPUs []int32                      // of each node
 
 	// The books.
-	now       Time
-	seq       uint64
-	jobs      jobTable
-	queue     queue
-	rank      ranker
-	orders    []pendingOrder // running jobs that must end
-	plans     planner
-	freed     uint64 // rises whenever something is freed or allowed
-	arrivals  uint64 // rises whenever a job comes or changes
-	passNo    uint64
-	nextCal   Time // next computation of priorities
-	nextBF    Time // next planning pass
-	counts    Metrics
-	coreWords int // of the widest shape
-	timers    timers
+	now          Time
+	seq          uint64
+	jobs         jobTable
+	queue        queue
+	rank         ranker
+	orders       []pendingOrder // running jobs that must end
+	plans        planner
+	freed        uint64 // rises whenever something is freed or allowed
+	arrivals     uint64 // rises whenever a job comes or changes
+	passNo       uint64
+	nextCal      Time // next computation of priorities
+	nextBF       Time // next planning pass
+	counts       Metrics
+	coreWords    int // of the widest shape
+	trackedKinds []gres.Kind
+	timers       timers
 
 	try scratch
 }

@@ -24,6 +24,10 @@ var (
 	// ErrNeverRuns: the request can be met by no set of nodes of the partition
 	// even if all were free.
 	ErrNeverRuns = errors.New("requested node configuration is not available")
+	// ErrTopologyNever: the same because of the topology alone.
+	ErrTopologyNever = errors.New("requested topology configuration is not available")
+	// ErrFeature: the feature expression is malformed or names no feature.
+	ErrFeature = errors.New("invalid feature specification")
 	// ErrSpec: a field of the event is missing or out of range.
 	ErrSpec = errors.New("invalid specification")
 	// ErrAllocation: an adopted job's allocation overlaps what is given or

@@ -1,14 +1,10 @@
 package scheduler
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/berth-sched/berth/topology"
 )
-
-// errFeature is Slurm's text for a bad feature expression.
-var errFeature = errors.New("invalid feature specification")
 
 // A featureParser evaluates an expression of -C as set algebra over nodes: names,
 // "&" (or ","), "|" from left to right without precedence, and parentheses that
@@ -36,7 +32,7 @@ func (p *featureParser) expr(dst *topology.NodeSet, inner bool) error {
 	for {
 		if p.pos == len(p.text) || inner && p.text[p.pos] == ')' {
 			if first || inner && p.pos == len(p.text) {
-				return errFeature
+				return ErrFeature
 			}
 			return nil
 		}
@@ -57,7 +53,7 @@ func (p *featureParser) expr(dst *topology.NodeSet, inner bool) error {
 		}
 		op = p.text[p.pos]
 		if op != '&' && op != '|' && op != ',' {
-			return errFeature
+			return ErrFeature
 		}
 		p.pos++
 	}
@@ -67,7 +63,7 @@ func (p *featureParser) item(dst *topology.NodeSet, inner bool) error {
 	switch c := p.text[p.pos]; {
 	case c == '(':
 		if inner {
-			return errFeature
+			return ErrFeature
 		}
 		p.pos++
 		if err := p.expr(dst, true); err != nil {
@@ -87,7 +83,7 @@ func (p *featureParser) item(dst *topology.NodeSet, inner bool) error {
 	}
 	set := p.e.features[p.text[from:p.pos]]
 	if set == nil {
-		return errFeature
+		return ErrFeature
 	}
 	dst.Copy(set)
 	return nil

@@ -138,5 +138,10 @@ func (e *engine) buildSchema() error {
 	if e.schema, err = gres.NewSchema(names...); err != nil {
 		return fmt.Errorf("scheduler: read TRES: %w", err)
 	}
+	for _, t := range e.cfg.TRES {
+		if k, ok := e.schema.Kind(t); ok {
+			e.trackedKinds = append(e.trackedKinds, k)
+		}
+	}
 	return nil
 }

@@ -195,6 +195,15 @@ type View interface {
 	Spec(id JobID) *JobSpec
 	// AppendAlloc appends what the job holds, node by node.
 	AppendAlloc(dst []NodeAlloc, id JobID) []NodeAlloc
+	// AppendAllocText appends what the job holds as `scontrol show job -d`
+	// prints it: lines of "Nodes=n[1-2] CPU_IDs=0-3 Mem=100
+	// GRES=gpu:2(IDX:0-1)", CPU ids being the node's own.
+	AppendAllocText(dst []byte, id JobID) []byte
+	// AppendTRES appends what the job holds as AllocTRES:
+	// "cpu=4,mem=100M,node=1,billing=4".
+	AppendTRES(dst []byte, id JobID) []byte
+	// AppendPlan appends the hostlist of the nodes planned for a pending job.
+	AppendPlan(dst []byte, id JobID) []byte
 	// Nodes yields every node in node order.
 	Nodes() iter.Seq[NodeView]
 	// Queue yields the pending jobs in the order in which they are tried.

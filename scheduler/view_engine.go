@@ -77,6 +77,12 @@ func (e *engine) jobView(r int32) JobView {
 		return w
 	}
 	w.Nodes = int32(len(j.alloc))
+	if j.running() {
+		// Slurm's figure: tasks as asked or derived, else one a node.
+		if w.Tasks = e.classes.rows[j.classes[j.partIdx]].req.Tasks; w.Tasks == 0 {
+			w.Tasks = w.Nodes
+		}
+	}
 	for i := range j.alloc {
 		w.CPUs += j.alloc[i].grant.CPUs
 	}
@@ -97,6 +103,27 @@ func (v view) AppendAlloc(dst []NodeAlloc, id JobID) []NodeAlloc {
 	j := &v.e.jobs.rows[r]
 	for i := range j.alloc {
 		dst = append(dst, v.e.nodeAlloc(&j.alloc[i]))
+	}
+	return dst
+}
+
+func (v view) AppendAllocText(dst []byte, id JobID) []byte {
+	if r := v.e.jobs.find(id); r >= 0 {
+		dst = v.e.appendAllocText(dst, &v.e.jobs.rows[r])
+	}
+	return dst
+}
+
+func (v view) AppendTRES(dst []byte, id JobID) []byte {
+	if r := v.e.jobs.find(id); r >= 0 && len(v.e.jobs.rows[r].alloc) > 0 {
+		dst = v.e.appendTRES(dst, &v.e.jobs.rows[r])
+	}
+	return dst
+}
+
+func (v view) AppendPlan(dst []byte, id JobID) []byte {
+	if r := v.e.jobs.find(id); r >= 0 && v.e.jobs.rows[r].state == StatePending {
+		dst = append(dst, v.e.hosts(v.e.plannedNodes(r))...)
 	}
 	return dst
 }

@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// appendAllocText appends what a job holds as `scontrol show job -d` prints it,
+// a line for each run of nodes that hold the same.
+func (e *engine) appendAllocText(dst []byte, j *job) []byte {
+	var prev, line []byte
+	var nodes []topology.NodeID
+	flush := func() {
+		if len(nodes) == 0 {
+			return
+		}
+		dst = append(dst, "Nodes="...)
+		dst = append(dst, e.hosts(nodes)...)
+		dst = append(dst, prev...)
+		dst = append(dst, '\n')
+		nodes = nodes[:0]
+	}
+	for i := range j.alloc {
+		a := &j.alloc[i]
+		sh := e.pool.Shape(int32(a.node))
+		line = append(line[:0], " CPU_IDs="...)
+		line = sh.AppendCPUIDs(line, a.grant.Cores)
+		line = append(line, " Mem="...)
+		line = strconv.AppendInt(line, a.grant.MemMiB, 10)
+		line = append(line, " GRES="...)
+		line = sh.AppendGRES(line, e.devices, &a.grant)
+		if string(line) != string(prev) {
+			flush()
+			prev = append(prev[:0], line...)
+		}
+		nodes = append(nodes, a.node)
+	}
+	flush()
+	return dst
+}
+
+// allocTRES counts what a job holds, by kind of the schema.
+func (e *engine) allocTRES(dst gres.Vector, j *job) {
+	clear(dst)
+	for i := range j.alloc {
+		a := &j.alloc[i]
+		dst[gres.CPU] += a.grant.CPUs + (a.grant.MilliCPU+999)/1000*int64(btoi(a.grant.CPUs == 0))
+		dst[gres.Mem] += a.grant.MemMiB
+		dst[gres.Node]++
+		sh := e.pool.Shape(int32(a.node))
+		for _, d := range a.grant.Devices {
+			units := d.Units
+			if sh.GroupFlags(int(d.Group))&gres.Divisible != 0 {
+				units = 1
+			}
+			name := "gres/" + e.devices.Name(sh.GroupName(int(d.Group)))
+			if k, ok := e.schema.Kind(name); ok {
+				dst[k] += units
+			}
+			if k, ok := e.schema.Kind(name + ":" + e.devices.Type(d.Type)); ok && d.Type != 0 {
+				dst[k] += units
+			}
+		}
+	}
+	dst[gres.Billing] = dst[gres.CPU]
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// tracked reports whether a kind is shown in a job's AllocTRES: the fixed ones
+// and those of Config.TRES.
+func (e *engine) tracked(k gres.Kind) bool {
+	return k <= gres.Pages || slices.Contains(e.trackedKinds, k)
+}
+
+func (e *engine) appendTRES(dst []byte, j *job) []byte {
+	v := e.schema.NewVector()
+	e.allocTRES(v, j)
+	for k := range v {
+		if !e.tracked(gres.Kind(k)) {
+			v[k] = 0
+		}
+	}
+	return gres.AppendTRES(dst, e.schema, v)
+}

@@ -1,0 +1,342 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing/fstest"
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/scheduler"
+	"github.com/berth-sched/berth/scheduler/sbatch"
+	"github.com/berth-sched/berth/scheduler/slurmconf"
+	"github.com/berth-sched/berth/topology"
+)
+
+// recordedEpoch is the instant of second 0 of a case; a whole minute.
+const recordedEpoch = scheduler.Time(1_790_000_040 * 1e6)
+
+// A recordedRun is one case on its way.
+type recordedRun struct {
+	file    *recordedFile
+	c       *recordedCase
+	s       scheduler.Scheduler
+	now     scheduler.Time
+	threads map[string]int32 // per node: CPU ids of a core
+	ids     map[string]scheduler.JobID
+	errs    map[string]string // refused jobs: the text
+	victims map[string]bool
+}
+
+// runRecorded runs a case and returns what disagrees, a line each.
+func runRecorded(f *recordedFile, c *recordedCase) (diff string) {
+	r := &recordedRun{file: f, c: c, now: recordedEpoch, ids: map[string]scheduler.JobID{}, errs: map[string]string{}, victims: map[string]bool{}}
+	defer func() {
+		if p := recover(); p != nil {
+			diff = fmt.Sprintf("panic: %v", p)
+		}
+	}()
+	if err := r.load(); err != nil {
+		return "load: " + err.Error()
+	}
+	if err := r.setUp(); err != nil {
+		return "state: " + err.Error()
+	}
+	for i := range c.Submit {
+		r.submit(&c.Submit[i])
+		if f.Area != "backfill" {
+			r.pass()
+		}
+	}
+	for range 6 {
+		r.pass()
+		r.now = r.now.Add(time.Second)
+	}
+	return r.compare()
+}
+
+// load makes a scheduler of the file's configuration.
+func (r *recordedRun) load() error {
+	fsys := fstest.MapFS{}
+	var o slurmconf.Options
+	for name, raw := range r.file.Files {
+		var text string
+		if name == "sacctmgr" {
+			var lines []string
+			if err := json.Unmarshal(raw, &lines); err != nil {
+				return err
+			}
+			for _, l := range r.c.State.Limits {
+				lines = append(lines, "modify "+l.Entity+" set "+l.Limit+"="+l.Value)
+			}
+			text, name = strings.Join(lines, "\n")+"\n", "sacctmgr.script"
+		} else if err := json.Unmarshal(raw, &text); err != nil {
+			return err
+		}
+		fsys[name] = &fstest.MapFile{Data: []byte(text)}
+	}
+	cfg, events, _, err := slurmconf.Load(fsys, o)
+	if err != nil {
+		return err
+	}
+	cfg.Defects = true
+	r.threads = map[string]int32{}
+	for i := range cfg.Nodes {
+		hosts, err := topology.ParseHostlist(cfg.Nodes[i].Names)
+		if err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			r.threads[h] = max(cfg.Nodes[i].ThreadsPerCore, 1)
+		}
+	}
+	if r.s, err = scheduler.New(cfg, nil); err != nil {
+		return err
+	}
+	for _, ev := range events {
+		if err := r.s.Apply(r.now, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setUp drains nodes, makes reservations and adopts what runs.
+func (r *recordedRun) setUp() error {
+	st := &r.c.State
+	if st.Drained != "" {
+		if err := r.s.Apply(r.now, scheduler.SetNodes(st.Drained, scheduler.NodeDrain, "recorded")); err != nil {
+			return err
+		}
+	}
+	// Time stands at the last start of what runs.
+	for i := range st.Running {
+		if a := st.Running[i].Result; a != nil && a.Start != nil {
+			r.now = max(r.now, recordedEpoch+scheduler.Time(*a.Start)*1e6)
+		}
+	}
+	for i := range st.Running {
+		if err := r.adopt(&st.Running[i]); err != nil {
+			return fmt.Errorf("%s: %w", st.Running[i].Name, err)
+		}
+	}
+	for i := range st.Reservations {
+		res := &st.Reservations[i]
+		spec, err := slurmconf.ParseReservation(res.Args, time.UnixMicro(int64(recordedEpoch)).UTC())
+		if err != nil {
+			return err
+		}
+		err = r.s.Apply(r.now, scheduler.Event{Kind: scheduler.EventReservation, Reservation: &spec})
+		if (err != nil) != (res.Error != "") {
+			return fmt.Errorf("reservation %s: %v, recorded %q", res.Name, err, res.Error)
+		}
+	}
+	return nil
+}
+
+// spec parses a recorded submission.
+func (r *recordedRun) spec(j *recordedJob) (*scheduler.JobSpec, error) {
+	sub, err := sbatch.Parse(sbatch.Input{Args: j.Args, Script: "#!/bin/sh\n", Now: time.UnixMicro(int64(r.now)).UTC()})
+	if err != nil {
+		return nil, err
+	}
+	spec := sub.Components[0].Spec
+	id := scheduler.JobID(len(r.ids) + len(r.errs) + 1)
+	spec.ID, spec.Name, spec.User = id, j.Name, j.User
+	if spec.User == "" {
+		spec.User = "root"
+	}
+	return &spec, nil
+}
+
+func (r *recordedRun) adopt(j *recordedJob) error {
+	spec, err := r.spec(j)
+	if err != nil {
+		return err
+	}
+	a := &scheduler.Adopt{Start: recordedEpoch}
+	if j.Result.Start != nil {
+		a.Start = recordedEpoch + scheduler.Time(*j.Result.Start)*1e6
+	}
+	for _, al := range j.Result.Alloc {
+		hosts, err := topology.ParseHostlist(al.Nodes)
+		if err != nil {
+			return err
+		}
+		for _, h := range hosts {
+			n := scheduler.NodeAlloc{Node: h, MemMiB: al.Mem}
+			if n.Cores, err = recordedCores(al.CPUIDs, r.threads[h]); err != nil {
+				return err
+			}
+			n.CPUs = j.Result.NumCPUs / int64(max(j.Result.NumNodes, 1))
+			if n.Devices, err = recordedDevices(al.GRES); err != nil {
+				return err
+			}
+			a.Nodes = append(a.Nodes, n)
+		}
+	}
+	r.ids[j.Name] = spec.ID
+	return r.s.Apply(r.now, scheduler.Event{Kind: scheduler.EventJobAdopt, Job: spec.ID, Submit: spec, Adopt: a})
+}
+
+// recordedCores are the cores of a list of CPU ids.
+func recordedCores(ids string, threads int32) ([]int32, error) {
+	var cores []int32
+	for item := range strings.SplitSeq(ids, ",") {
+		if item == "" {
+			continue
+		}
+		lo, hi, ranged := strings.Cut(item, "-")
+		a, err := strconv.Atoi(lo)
+		b := a
+		if err == nil && ranged {
+			b, err = strconv.Atoi(hi)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cpu_ids %q: %w", ids, err)
+		}
+		for ; a <= b; a++ {
+			if k := int32(a) / threads; len(cores) == 0 || cores[len(cores)-1] != k {
+				cores = append(cores, k)
+			}
+		}
+	}
+	return cores, nil
+}
+
+// recordedDevices reads "gpu:a100:2(IDX:0-1),shard:3(3/8,0/8),lic:2(CNT:2)".
+func recordedDevices(text string) ([]scheduler.DeviceAlloc, error) {
+	var out []scheduler.DeviceAlloc
+	for text != "" {
+		open := strings.IndexByte(text, '(')
+		end := strings.IndexByte(text, ')')
+		if open < 0 || end < open {
+			return nil, fmt.Errorf("gres %q", text)
+		}
+		head, in := text[:open], text[open+1:end]
+		text = strings.TrimPrefix(text[end+1:], ",")
+		parts := strings.Split(head, ":")
+		d := scheduler.DeviceAlloc{Name: parts[0]}
+		if len(parts) == 3 {
+			d.Type = parts[1]
+		}
+		switch {
+		case strings.HasPrefix(in, "CNT:"):
+			n, err := strconv.ParseInt(in[4:], 10, 64)
+			if err != nil {
+				return nil, err
+			}
+			d.Index, d.Units = -1, n
+			out = append(out, d)
+		case strings.HasPrefix(in, "IDX:"):
+			if in == "IDX:N/A" || in == "IDX:" {
+				continue
+			}
+			idx, err := recordedCores(in[4:], 1)
+			if err != nil {
+				return nil, err
+			}
+			for _, k := range idx {
+				d.Index, d.Units = k, 1
+				out = append(out, d)
+			}
+		default:
+			for k, use := range strings.Split(in, ",") {
+				n, err := strconv.ParseInt(use[:strings.IndexByte(use, '/')], 10, 64)
+				if err != nil {
+					return nil, err
+				}
+				if n > 0 {
+					d.Index, d.Units = int32(k), n
+					out = append(out, d)
+				}
+			}
+		}
+	}
+	return out, nil
+}
+
+func (r *recordedRun) submit(j *recordedJob) {
+	spec, err := r.spec(j)
+	if err == nil {
+		err = r.s.Apply(r.now, scheduler.Submit(spec))
+	}
+	if err != nil {
+		r.errs[j.Name] = slurmText(err)
+		return
+	}
+	r.ids[j.Name] = spec.ID
+}
+
+// pass makes a pass; starts are acknowledged and kills carried out at once.
+func (r *recordedRun) pass() {
+	for range 4 {
+		dec := r.s.Pass(r.now, nil)
+		for i := range dec {
+			d := &dec[i]
+			switch d.Op {
+			case scheduler.OpStart:
+				_ = r.s.Apply(r.now, scheduler.Started(d))
+			case scheduler.OpPreempt:
+				r.victims[r.name(d.Job)] = true
+			case scheduler.OpKill, scheduler.OpRequeue:
+				if d.Reason == scheduler.ReasonPreempted {
+					r.victims[r.name(d.Job)] = true
+				}
+				_ = r.s.Apply(r.now, scheduler.Ended(d.Job, scheduler.JobEnd{}))
+			case scheduler.OpSuspend:
+				r.victims[r.name(d.Job)] = true
+			}
+		}
+		if len(dec) == 0 {
+			return
+		}
+	}
+}
+
+func (r *recordedRun) name(id scheduler.JobID) string {
+	for n, x := range r.ids {
+		if x == id {
+			return n
+		}
+	}
+	return ""
+}
+
+// slurmText is the last line that Slurm's command prints for an error.
+func slurmText(err error) string {
+	last := func(s string) string {
+		s = strings.TrimSpace(s)
+		return s[strings.LastIndexByte(s, '\n')+1:]
+	}
+	if e, ok := errors.AsType[*gres.RequestError](err); ok {
+		return last(e.SlurmText())
+	}
+	const failed = "error: Batch job submission failed: "
+	for _, row := range []struct {
+		is   error
+		text string
+	}{
+		{scheduler.ErrTopologyNever, "Requested topology configuration is not available"},
+		{scheduler.ErrNeverRuns, "Requested node configuration is not available"},
+		{scheduler.ErrUnknownNode, "Invalid node name specified"},
+		{scheduler.ErrUnknownPartition, "Invalid partition name specified"},
+		{scheduler.ErrUnknownQOS, "Invalid qos specification"},
+		{scheduler.ErrUnknownAccount, "Invalid account or account/partition combination specified"},
+		{scheduler.ErrFeature, "Invalid feature specification"},
+	} {
+		if errors.Is(err, row.is) {
+			return failed + row.text
+		}
+	}
+	if e, ok := errors.AsType[*sbatch.Error](err); ok {
+		if c, ok := errors.AsType[sbatch.Conflict](e); ok {
+			return "fatal: " + string(c)
+		}
+		return last(e.Err.Error())
+	}
+	return err.Error()
+}
