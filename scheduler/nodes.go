@@ -47,13 +47,14 @@ func (e *engine) buildNodes() error {
 	e.pool = gres.NewPool(len(all))
 	e.up.Init(len(all))
 	shapes := make([]gres.ShapeID, len(e.cfg.Nodes))
+	drain := make([]string, len(e.cfg.Nodes))
 	for i := range e.cfg.Nodes {
-		s, err := e.buildShape(&e.cfg.Nodes[i])
+		s, why, err := e.buildShape(&e.cfg.Nodes[i])
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		shapes[i] = e.pool.AddShape(s)
+		shapes[i], drain[i] = e.pool.AddShape(s), why
 	}
 	if len(errs) > 0 {
 		return errors.Join(errs...)
@@ -65,6 +66,9 @@ func (e *engine) buildNodes() error {
 		n := &e.nodes[i]
 		n.jobs = arena[i*room : i*room : (i+1)*room]
 		e.pool.SetNode(int32(i), shapes[n.spec])
+		if why := drain[n.spec]; why != "" && n.state == NodeUp {
+			n.state, n.reason = NodeDrain, why
+		}
 		e.setAvailable(topology.NodeID(i))
 	}
 	e.pool.Forget()

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
@@ -132,7 +133,8 @@ func readCaseList(t *testing.T, path string) map[string]string {
 // disagrees fails unless a list names it: todo/AREA.txt (work to come; it only
 // shrinks) or exceptions.txt (a reviewed line with the paragraph of the
 // specification that says not to copy it). BERTH_RECORDED=dir runs another
-// directory of the same layout, without lists.
+// directory of the same layout, without lists. BERTH_TODO=dir writes the todo
+// lists as they should be: a case and the subject that it waits for, a line.
 func TestRecorded(t *testing.T) {
 	dir, lists := "testdata/recorded", true
 	if d := os.Getenv("BERTH_RECORDED"); d != "" {
@@ -187,6 +189,12 @@ func runArea(t *testing.T, dir, area string, todo, exceptions map[string]string)
 	}
 	fmt.Printf("recorded %s: %d of %d agree, %d todo, %d exceptions, %d suspect\n", area, agree, all, len(open), excepted, suspect)
 	if path := os.Getenv("BERTH_TODO"); path != "" {
-		_ = os.WriteFile(filepath.Join(path, area+".txt"), []byte(strings.Join(append(open, ""), "\n")), 0o644)
+		var b strings.Builder
+		for _, id := range open {
+			fmt.Fprintf(&b, "%s %s\n", id, cmp.Or(todo[id], area))
+		}
+		if err := os.WriteFile(filepath.Join(path, area+".txt"), []byte(b.String()), 0o644); err != nil {
+			t.Error(err)
+		}
 	}
 }

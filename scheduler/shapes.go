@@ -2,14 +2,17 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
 )
 
 // buildShape makes the hardware shape of a node description.
-func (e *engine) buildShape(n *NodeSpec) (*gres.Shape, error) {
+// Its drain is why nodes of it must not be used, empty if they may.
+func (e *engine) buildShape(n *NodeSpec) (_ *gres.Shape, drain string, err error) {
 	c := gres.ShapeConfig{
 		Boards: int(max(n.Boards, 1)), MilliCPU: n.CPUMilli, RealMemMiB: max(n.MemMiB, 1), MemMiB: max(max(n.MemMiB, 1)-n.MemSpecMiB, 0),
 		RestrictedPerGPU: int(n.RestrictedCoresPerGPU),
@@ -28,113 +31,167 @@ func (e *engine) buildShape(n *NodeSpec) (*gres.Shape, error) {
 	if n.CPUSpecList != "" {
 		cpus, err := parseRange(n.CPUSpecList)
 		if err != nil {
-			return nil, fmt.Errorf("scheduler: read node %s: CPUSpecList %q: %w", n.Names, n.CPUSpecList, err)
+			return nil, "", fmt.Errorf("scheduler: read node %s: CPUSpecList %q: %w", n.Names, n.CPUSpecList, err)
 		}
 		for _, k := range cpus {
 			c.SpecCores = append(c.SpecCores, k/c.Threads)
 		}
 	}
-	groups, err := e.buildGroups(n, &c)
-	if err != nil {
-		return nil, fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
+	if c.Groups, drain, err = e.buildGroups(n, &c); err != nil {
+		return nil, "", fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
 	}
-	c.Groups = groups
 	s, err := gres.NewShape(c)
 	if err != nil {
-		return nil, fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
+		return nil, "", fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
 	}
-	return s, nil
+	return s, drain, nil
+}
+
+// buildGroups makes the device groups of a node: its GRES merged with its
+// device records as the node daemon and the controller do. A node without
+// records has the devices that GRES counts, near every core. drain is why the
+// node must not be used; empty if it may.
+func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.GroupConfig, drain string, err error) {
+	conf, err := gres.ParseNodeGRES(n.GRES)
+	if err != nil || len(conf) == 0 {
+		return nil, "", err
+	}
+	types := e.cfg.GresTypes
+	for i := range conf {
+		a := &conf[i]
+		if a.Name == "" || a.Name == "gpu" && a.Count > maxDevices {
+			return nil, "", fmt.Errorf("gres %q: name %q, count %d: %w", n.GRES, a.Name, a.Count, ErrSpec)
+		}
+		if !slices.Contains(types, a.Name) {
+			types = append(slices.Clip(types), a.Name)
+		}
+	}
+	if n.CPUMilli > 0 {
+		groups, err = e.countedGroups(conf)
+		return groups, "", err
+	}
+	lines, err := records(n, conf, c)
+	if err != nil {
+		return nil, "", err
+	}
+	lines, problems := gres.CheckRecords(lines)
+	merged, more := gres.MergeNode(conf, lines, nil, false)
+	nc := gres.NodeConf{Name: n.Names, Shape: *c, GRES: conf, Types: types}
+	groups, last := nc.Groups(e.devices, merged)
+	for _, p := range slices.Concat(problems, more, last) {
+		switch {
+		case p.Fatal():
+			return nil, "", &p
+		case p.Drains() && drain == "":
+			drain = p.Reason()
+		}
+	}
+	return groups, drain, nil
 }
 
 // maxDevices is the most devices of one name on a node.
 const maxDevices = 1024
 
-// buildGroups makes the device groups of a node: counts from GRES, and where
-// records name them, types and cores.
-func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) ([]gres.GroupConfig, error) {
-	counts, err := gres.ParseAsks(nil, gres.PerNode, "Gres", n.GRES)
-	if err != nil {
-		return nil, err
-	}
+// countedGroups are the groups of a node described by counts alone: each gpu in
+// thousandths.
+func (e *engine) countedGroups(conf []gres.ConfGRES) ([]gres.GroupConfig, error) {
 	var groups []gres.GroupConfig
-	for i := range counts {
-		a := &counts[i]
-		if a.Name == "" || a.Name == "gpu" && a.Count > maxDevices {
-			return nil, fmt.Errorf("gres %q: name %q, count %d: %w", n.GRES, a.Name, a.Count, ErrSpec)
-		}
-		if a.Name != "gpu" && (a.Name == "shard" || a.Name == "mps") {
-			return nil, fmt.Errorf("gres %s: %w", a.Name, ErrUnsupported)
-		}
+	for i := range conf {
+		a := &conf[i]
 		name := e.devices.InternName(a.Name)
-		g := findGroup(&groups, name)
-		if a.Name != "gpu" {
-			g.Count += a.Count
-			continue
+		k := slices.IndexFunc(groups, func(g gres.GroupConfig) bool { return g.Name == name })
+		if k < 0 {
+			k = len(groups)
+			groups = append(groups, gres.GroupConfig{Name: name})
 		}
-		d := gres.DeviceConfig{Type: e.devices.InternType(a.Type)}
-		if n.CPUMilli > 0 {
-			d.Units = 1000
+		g := &groups[k]
+		switch a.Name {
+		case "gpu":
 			g.Flags |= gres.Divisible
+			if a.Type != "" {
+				g.Flags |= gres.Tracked
+			}
+			for range a.Count {
+				g.Devices = append(g.Devices, gres.DeviceConfig{Type: e.devices.InternType(a.Type), Units: 1000})
+			}
+		case "shard", "mps":
+			return nil, fmt.Errorf("gres %s on a node of counts: %w", a.Name, ErrUnsupported)
+		default:
+			g.Count += a.Count
 		}
-		if a.Type != "" {
-			g.Flags |= gres.Tracked
-		}
-		for range a.Count {
-			g.Devices = append(g.Devices, d)
-		}
-	}
-	for i := range n.Devices {
-		if err := e.applyRecord(groups, &n.Devices[i], c); err != nil {
-			return nil, err
+		if a.NoConsume {
+			g.Flags |= gres.NoConsume
 		}
 	}
 	return groups, nil
 }
 
-// applyRecord gives the devices of a record, in order, their cores.
-func (e *engine) applyRecord(groups []gres.GroupConfig, d *DeviceSpec, c *gres.ShapeConfig) error {
-	if d.Cores == "" || c.Sockets == 0 {
-		return nil
-	}
-	name, ok := e.devices.NameID(d.Name)
-	if !ok {
-		return nil
-	}
-	cores, err := parseRange(d.Cores)
-	if err != nil {
-		return fmt.Errorf("device %s: cores %q: %w", d.Name, d.Cores, err)
-	}
-	words := make([]uint64, (c.Sockets*c.CoresPerSocket+63)/64)
-	for _, k := range cores {
-		if k >= c.Sockets*c.CoresPerSocket {
-			return fmt.Errorf("device %s: core %d of %d: %w", d.Name, k, c.Sockets*c.CoresPerSocket, ErrSpec)
+// records are the node's device records in the form of package gres. GPUs that
+// no record describes are taken to be there as counted.
+func records(n *NodeSpec, conf []gres.ConfGRES, c *gres.ShapeConfig) ([]gres.Record, error) {
+	var out []gres.Record
+	for i := range n.Devices {
+		r, err := deviceRecord(&n.Devices[i], c)
+		if err != nil {
+			return nil, fmt.Errorf("device record %d (%s): %w", i+1, n.Devices[i].Name, err)
 		}
-		words[k>>6] |= 1 << (k & 63)
+		out = append(out, r)
 	}
-	for i := range groups {
-		if groups[i].Name != name {
+	for i := range conf {
+		a := &conf[i]
+		if a.Name != "gpu" || slices.ContainsFunc(out, func(r gres.Record) bool { return r.Name == "gpu" }) && len(n.Devices) > 0 {
 			continue
 		}
-		left := max(d.Count, 1)
-		for k := range groups[i].Devices {
-			if x := &groups[i].Devices[k]; x.Cores == nil && left > 0 {
-				x.Cores = words
-				groups[i].Flags |= gres.Tracked
-				left--
-			}
+		r := gres.Record{Name: a.Name, Type: a.Type, Count: a.Count}
+		for k := range a.Count {
+			r.Files = append(r.Files, fmt.Sprintf("gpu/%d/%d", i, k))
 		}
+		out = append(out, r)
 	}
-	return nil
+	return out, nil
 }
 
-func findGroup(groups *[]gres.GroupConfig, name gres.NameID) *gres.GroupConfig {
-	for i := range *groups {
-		if (*groups)[i].Name == name {
-			return &(*groups)[i]
+func deviceRecord(d *DeviceSpec, c *gres.ShapeConfig) (gres.Record, error) {
+	r := gres.Record{Name: d.Name, Type: d.Type, Count: d.Count, UUID: d.UUID}
+	var err error
+	switch {
+	case d.File != "" && d.MultipleFiles != "":
+		return r, fmt.Errorf("both File and MultipleFiles: %w", ErrSpec)
+	case d.File != "":
+		r.Files, err = topology.ParseHostlist(d.File)
+	case d.MultipleFiles != "":
+		r.Multiple = true
+		r.Files, err = topology.ParseHostlist(d.MultipleFiles)
+	}
+	if err != nil {
+		return r, err
+	}
+	if r.Flags, err = gres.ParseRecordFlags(d.Flags); err != nil {
+		return r, err
+	}
+	if d.Cores != "" {
+		cores, err := parseRange(d.Cores)
+		if err != nil {
+			return r, err
+		}
+		r.Cores = make([]uint64, (c.Sockets*c.CoresPerSocket+63)/64)
+		for _, k := range cores {
+			if k >= c.Sockets*c.CoresPerSocket {
+				return r, fmt.Errorf("core %d of %d: %w", k, c.Sockets*c.CoresPerSocket, ErrSpec)
+			}
+			r.Cores[k>>6] |= 1 << (k & 63)
 		}
 	}
-	*groups = append(*groups, gres.GroupConfig{Name: name})
-	return &(*groups)[len(*groups)-1]
+	if d.Links != "" {
+		for item := range strings.SplitSeq(d.Links, ",") {
+			k, err := strconv.ParseInt(strings.TrimSpace(item), 10, 32)
+			if err != nil {
+				return r, fmt.Errorf("links %q: %w", d.Links, ErrSpec)
+			}
+			r.Links = append(r.Links, int32(k))
+		}
+	}
+	return r, nil
 }
 
 // parseRange reads a list of numbers and ranges: "0-3,8".
