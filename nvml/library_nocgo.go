@@ -1,0 +1,7 @@
+//go:build !linux || !cgo
+
+package nvml
+
+// Open returns [ErrUnsupported]: this build cannot call the library. [Kernel]
+// finds GPUs without it.
+func Open(path string) (*Library, error) { return nil, ErrUnsupported }
