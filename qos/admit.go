@@ -61,9 +61,9 @@ func (p *probe) eligible() bool {
 			continue
 		}
 		p.toQOS(&o, i)
-		if p.threshold(&o) || p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o) ||
-			o.set.has(MaxJobsPerAccount) && p.toPair(&o, true) && p.running(&o, MaxJobsPerAccount, MaxJobsPerAccount, NoLimit) ||
-			o.set.has(MaxJobsPerUser) && p.toPair(&o, false) && p.running(&o, MaxJobsPerUser, MaxJobsPerUser, NoLimit) {
+		if p.threshold(&o) || p.running(&o, GrpJobs, 1<<GrpJobs) || p.groupWall(&o) ||
+			o.set.has(MaxJobsPerAccount) && p.toPair(&o, true) && p.running(&o, MaxJobsPerAccount, 1<<MaxJobsPerAccount) ||
+			o.set.has(MaxJobsPerUser) && p.toPair(&o, false) && p.running(&o, MaxJobsPerUser, 1<<MaxJobsPerUser) {
 			return true
 		}
 		p.toQOS(&o, i)
@@ -73,11 +73,11 @@ func (p *probe) eligible() bool {
 	}
 	o = p.association()
 	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
-		if p.toGroup(&o, id) && o.set.set != 0 && (p.running(&o, GrpJobs, GrpJobs, NoLimit) || p.groupWall(&o)) {
+		if p.toGroup(&o, id) && o.set.set != 0 && (p.running(&o, GrpJobs, 1<<GrpJobs) || p.groupWall(&o)) {
 			return true
 		}
 		if p.toLeaf(&o, id) && o.set.set != 0 &&
-			(p.running(&o, MaxJobs, MaxJobsPerUser, MaxJobsPerAccount) || p.maxWall(&o)) {
+			(p.running(&o, MaxJobs, 1<<MaxJobsPerUser|1<<MaxJobsPerAccount) || p.maxWall(&o)) {
 			return true
 		}
 	}
@@ -85,8 +85,8 @@ func (p *probe) eligible() bool {
 }
 
 // running checks a limit on running jobs.
-func (p *probe) running(o *owner, m, by, alias Limit) bool {
-	return p.count(o, m, by, alias, p.l.books.rows[o.row].running, 1)
+func (p *probe) running(o *owner, m Limit, by uint32) bool {
+	return p.count(o, m, by, p.l.books.rows[o.row].running, 1)
 }
 
 // threshold checks the fair-share factor against a QOS.
@@ -94,7 +94,7 @@ func (p *probe) threshold(o *owner) bool {
 	if p.l.qos[o.obj.ID].attr.Flags&EnforceUsageThreshold == 0 {
 		return false
 	}
-	n, ok := o.number(UsageThreshold, UsageThreshold, NoLimit)
+	n, ok := o.number(UsageThreshold, 1<<UsageThreshold)
 	has := int64(math.Floor(p.j.Fairshare * 1e6))
 	if !ok || has >= n {
 		return false
@@ -104,7 +104,7 @@ func (p *probe) threshold(o *owner) bool {
 
 // groupWall checks the wall time used by a group; if safe, with the job's own.
 func (p *probe) groupWall(o *owner) bool {
-	n, ok := o.number(GrpWall, GrpWall, NoLimit)
+	n, ok := o.number(GrpWall, 1<<GrpWall)
 	if !ok {
 		return false
 	}
@@ -122,7 +122,7 @@ func (p *probe) groupWall(o *owner) bool {
 
 // maxWall checks the job's time limit.
 func (p *probe) maxWall(o *owner) bool {
-	n, ok := o.number(MaxWall, MaxWall, NoLimit)
+	n, ok := o.number(MaxWall, 1<<MaxWall)
 	if !ok || p.j.AdminLimit || p.sec <= gres.SatMul(n, 60) {
 		return false
 	}

@@ -75,12 +75,17 @@ type owner struct {
 	row  int32
 	side side
 	mask [2]*limits // limits that beat this owner's, slot by slot; nil: none
-	lf   float64    // multiplies the limits; 0: nothing
+	// What of mask is set at all, so that most slots need not ask it.
+	maskFam, maskNum uint32
+	lf               float64 // multiplies the limits; 0: nothing
 }
 
 // word returns the slots w·64 … of family f that are set and in force.
 func (o *owner) word(fam *family, f, w int) uint64 {
 	m := fam.mask[w]
+	if o.maskFam>>f&1 == 0 {
+		return m
+	}
 	for _, s := range o.mask {
 		if s != nil && s.fam[f] != nil {
 			m &^= s.fam[f].mask[w]
@@ -97,9 +102,10 @@ func (p *probe) toQOS(o *owner, i int) {
 	o.set, o.side = &p.l.qos[p.id[i]].eff, sideQOS
 	o.obj = Object{Scope: ScopeQOS, ID: int32(p.id[i])}
 	o.row = p.l.qos[p.id[i]].row
-	o.mask[0] = nil
+	o.mask[0], o.maskFam, o.maskNum = nil, 0, 0
 	if i == 1 {
-		o.mask[0] = &p.l.qos[p.id[0]].eff
+		first := &p.l.qos[p.id[0]].eff
+		o.mask[0], o.maskFam, o.maskNum = first, first.famSet, first.set
 	}
 }
 
@@ -121,8 +127,8 @@ func (p *probe) toPair(o *owner, account bool) bool {
 // association returns an owner to be made one or the other association: both
 // QOS beat it.
 func (p *probe) association() owner {
-	q := p.l.qos
-	return owner{side: sideAssoc, mask: [2]*limits{&q[p.id[0]].eff, &q[p.id[1]].eff}, lf: p.lf}
+	a, b := &p.l.qos[p.id[0]].eff, &p.l.qos[p.id[1]].eff
+	return owner{side: sideAssoc, lf: p.lf, mask: [2]*limits{a, b}, maskFam: a.famSet | b.famSet, maskNum: a.set | b.set}
 }
 
 // toGroup makes o the association with what is set on it for the group; false
@@ -156,23 +162,15 @@ func (o *owner) times(n int64) int64 {
 	return int64(x)
 }
 
-// number returns a limit without TRES that is in force. alias is a second limit
-// of a QOS that beats it too; NoLimit if there is none.
-func (o *owner) number(m, by, alias Limit) (int64, bool) {
-	if !o.set.has(m) {
-		return 0, false
-	}
-	for _, s := range o.mask {
-		if s != nil && (s.has(by) || alias != NoLimit && s.has(alias)) {
-			return 0, false
-		}
-	}
-	return o.set.num[m], true
+// number returns a limit without TRES that is in force. by are the limits of a
+// QOS that beat it.
+func (o *owner) number(m Limit, by uint32) (int64, bool) {
+	return o.set.num[m], o.set.set>>m&1 != 0 && o.maskNum&by == 0
 }
 
 // count checks a limit on jobs: used + asked > limit.
-func (p *probe) count(o *owner, m, by, alias Limit, used, asked int64) bool {
-	n, ok := o.number(m, by, alias)
+func (p *probe) count(o *owner, m Limit, by uint32, used, asked int64) bool {
+	n, ok := o.number(m, by)
 	if !ok || used+asked <= n {
 		return false
 	}

@@ -58,13 +58,13 @@ func (p *probe) qualities() bool {
 		acct, user = o, o
 		hasAcct, hasUser := p.toPair(&acct, true), p.toPair(&user, false)
 		if p.strict && (hasAcct && p.tres(&acct, MaxTRESPerAccount, byJob) || p.userThenGroup(&o, &user, hasUser)) ||
-			p.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) ||
+			p.submitted(&o, GrpSubmitJobs, 1<<GrpSubmitJobs) ||
 			p.timed(&o, MaxTRESMinsPerJob) || p.timed(&o, GrpTRESMins) || p.timed(&o, GrpTRESRunMins) ||
 			hasAcct && p.timed(&acct, MaxTRESRunMinsPerAccount) || hasUser && p.timed(&user, MaxTRESRunMinsPerUser) ||
 			p.wall(&o, MaxWall) || p.wall(&o, GrpWall) ||
 			p.strict && (p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode)) ||
-			hasAcct && p.submitted(&acct, MaxSubmitJobsPerAccount, MaxSubmitJobsPerAccount, NoLimit) ||
-			hasUser && p.submitted(&user, MaxSubmitJobsPerUser, MaxSubmitJobsPerUser, NoLimit) ||
+			hasAcct && p.submitted(&acct, MaxSubmitJobsPerAccount, 1<<MaxSubmitJobsPerAccount) ||
+			hasUser && p.submitted(&user, MaxSubmitJobsPerUser, 1<<MaxSubmitJobsPerUser) ||
 			p.strict && p.tres(&o, MinTRESPerJob, byLeast) {
 			return true
 		}
@@ -105,12 +105,12 @@ func (p *probe) associations() {
 	o := p.association()
 	for id := p.j.Assoc; id != 0; id = p.l.assocs[id].parent {
 		if p.toGroup(&o, id) && (p.strict && p.tres(&o, GrpTRES, byJob) ||
-			p.submitted(&o, GrpSubmitJobs, GrpSubmitJobs, NoLimit) ||
+			p.submitted(&o, GrpSubmitJobs, 1<<GrpSubmitJobs) ||
 			p.timed(&o, GrpTRESMins) || p.timed(&o, GrpTRESRunMins) || p.wall(&o, GrpWall)) {
 			return
 		}
 		if p.toLeaf(&o, id) && (p.strict && (p.tres(&o, MaxTRESPerJob, byJob) || p.tres(&o, MaxTRESPerNode, byNode)) ||
-			p.submitted(&o, MaxSubmitJobs, MaxSubmitJobsPerUser, MaxSubmitJobsPerAccount) ||
+			p.submitted(&o, MaxSubmitJobs, 1<<MaxSubmitJobsPerUser|1<<MaxSubmitJobsPerAccount) ||
 			p.timed(&o, MaxTRESMinsPerJob) || p.wall(&o, MaxWall)) {
 			return
 		}
@@ -118,8 +118,8 @@ func (p *probe) associations() {
 }
 
 // submitted checks a limit on submitted jobs.
-func (p *probe) submitted(o *owner, m, by, alias Limit) bool {
-	return p.count(o, m, by, alias, p.l.books.rows[o.row].submitted, p.j.tasks())
+func (p *probe) submitted(o *owner, m Limit, by uint32) bool {
+	return p.count(o, m, by, p.l.books.rows[o.row].submitted, p.j.tasks())
 }
 
 // timed checks a limit on minutes: the job's own product must fit if a time
@@ -154,7 +154,7 @@ func minutesFor(limit, need int64, scale float64) int64 {
 
 // wall is timed for a limit on wall time.
 func (p *probe) wall(o *owner, m Limit) bool {
-	n, ok := o.number(m, m, NoLimit)
+	n, ok := o.number(m, 1<<m)
 	if !ok || p.j.AdminLimit {
 		return false
 	}
