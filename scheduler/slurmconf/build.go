@@ -122,6 +122,9 @@ func (b *builder) nodes() {
 	}
 }
 
+// maxSockets is the number of sockets that package gres can describe.
+const maxSockets = 64
+
 // node derives one node's shape.
 func (b *builder) node(n *Node) (s scheduler.NodeSpec, ok bool) {
 	at := n.Names.At
@@ -138,6 +141,12 @@ func (b *builder) node(n *Node) (s scheduler.NodeSpec, ok bool) {
 	}
 	if sockets == 0 {
 		sockets = max(n.CPUs.Or(1)/(cores*threads), 1)
+		if sockets > maxSockets && cores == 1 {
+			// Slurm infers so many sockets of one core. One socket of as many
+			// cores hands them out in the same order.
+			b.rd.warn(n.CPUs.At, n.Names.V, "%d sockets of one core would be inferred, one socket of %d cores is taken; write Sockets and CoresPerSocket", sockets, sockets)
+			sockets, cores = 1, sockets
+		}
 	}
 	cpus, most := n.CPUs.Or(0), sockets*cores*threads
 	if most > math.MaxInt32 {

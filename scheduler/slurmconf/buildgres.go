@@ -124,6 +124,8 @@ type gresLines struct {
 	b      *builder
 	common []int            // records without NodeName
 	own    map[string][]int // by node: records that name it
+	// checked are the sets of records that have been tested together.
+	checked map[string]bool
 }
 
 // A nodeGroup is nodes of one NodeName line for which the same records hold.
@@ -134,7 +136,7 @@ type nodeGroup struct {
 
 // devices checks gres.conf and sorts its records by node.
 func (b *builder) devices() *gresLines {
-	g := &gresLines{b: b, own: make(map[string][]int)}
+	g := &gresLines{b: b, own: make(map[string][]int), checked: make(map[string]bool)}
 	for i := range b.f.Gres {
 		l := &b.f.Gres[i]
 		if !b.checkGres(l) || l.Name.V == "" {
@@ -197,7 +199,7 @@ func (b *builder) expandFiles(v Value[string]) []string {
 // split cuts the nodes of line i into groups with the same records.
 func (g *gresLines) split(i int, names []string) []nodeGroup {
 	if len(g.own) == 0 {
-		return []nodeGroup{{g.b.f.Nodes[i].Names.V, g.common}}
+		return []nodeGroup{{g.b.f.Nodes[i].Names.V, g.check(g.common)}}
 	}
 	var order []string
 	members := map[string][]string{}
@@ -213,11 +215,11 @@ func (g *gresLines) split(i int, names []string) []nodeGroup {
 		members[string(key)] = append(members[string(key)], name)
 	}
 	if len(order) == 1 {
-		return []nodeGroup{{g.b.f.Nodes[i].Names.V, g.merge(names[0])}}
+		return []nodeGroup{{g.b.f.Nodes[i].Names.V, g.check(g.merge(names[0]))}}
 	}
 	var out []nodeGroup
 	for _, k := range order {
-		out = append(out, nodeGroup{string(topology.AppendHostlist(nil, members[k])), g.merge(members[k][0])})
+		out = append(out, nodeGroup{string(topology.AppendHostlist(nil, members[k])), g.check(g.merge(members[k][0]))})
 	}
 	return out
 }
@@ -231,6 +233,22 @@ func (g *gresLines) merge(name string) []int {
 	out := append(slices.Clone(g.common), own...)
 	slices.Sort(out)
 	return out
+}
+
+// check tests a set of records once.
+func (g *gresLines) check(lines []int) []int {
+	if key := fmt.Sprint(lines); !g.checked[key] {
+		g.checked[key] = true
+		g.b.checkGroup(lines)
+	}
+	return lines
+}
+
+// overridden reports whether a record tells nothing that counts: with
+// config_overrides the numbers of slurm.conf hold.
+func (b *builder) overridden(l *GresLine) bool {
+	return slices.Contains(b.f.Params.SlurmdParameters.V, "config_overrides") && !slices.Contains(sharedNames, l.Name.V) &&
+		!l.File.IsSet() && !l.MultipleFiles.IsSet() && !l.Type.IsSet() && !l.Cores.IsSet() && !l.Count.IsSet()
 }
 
 // specs returns the records as device specifications, those of names that the
@@ -247,7 +265,7 @@ func (g *gresLines) specs(lines []int, nodeGres string) []scheduler.DeviceSpec {
 	var out []scheduler.DeviceSpec
 	for _, i := range lines {
 		l := &g.b.f.Gres[i]
-		if !has[l.Name.V] {
+		if !has[l.Name.V] || g.b.overridden(l) {
 			continue
 		}
 		d := scheduler.DeviceSpec{

@@ -40,7 +40,7 @@ func (d *dump) line(line string, at Origin) (c Command, made bool, err error) {
 		return c, false, nil
 	}
 	c = Command{Verb: Add, Entity: dumpEntities[strings.ToLower(w)], Names: []string{fields[0]}, At: at}
-	for _, f := range fields[1:] {
+	for _, f := range glueTypes(c.Entity, fields[1:]) {
 		if f == "" {
 			continue
 		}
@@ -58,6 +58,23 @@ func (d *dump) line(line string, at Origin) (c Command, made bool, err error) {
 		c.Set = append(c.Set, Setting{"Account", '=', d.parent, at})
 	}
 	return c, true, nil
+}
+
+// glueTypes joins what a colon inside a TRES list cut apart: the type in
+// GrpTRES=gres/gpu:a100=4 is no key.
+func glueTypes(e Entity, fields []string) []string {
+	var out []string
+	for _, f := range fields {
+		key, _, _ := strings.Cut(f, "=")
+		if n := len(out) - 1; n >= 0 && strings.Contains(out[n], "gres/") {
+			if _, err := lookupKey(e, key); err != nil {
+				out[n] += ":" + f
+				continue
+			}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // splitFields cuts at colons outside quotes and drops the quotes.

@@ -69,6 +69,9 @@ func TestLexer(t *testing.T) {
 	}
 }
 
+// gpu2 is a node with two GPUs, and the beginning of its gres.conf.
+const gpu2 = "GresTypes=gpu\nNodeName=n Gres=gpu:2\n-- gres.conf --\n"
+
 // TestErrors: each names the file, the line and the word, and nothing is
 // loaded.
 func TestErrors(t *testing.T) {
@@ -116,6 +119,12 @@ func TestErrors(t *testing.T) {
 		{"GresTypes=gpu\n-- gres.conf --\nName=gpu Count=3 File=/dev/n[0-1]\n", slurmconf.ErrRefused, []string{"gres.conf:1", "Count=3 with 2 files"}},
 		{"GresTypes=gpu\n-- gres.conf --\nName=gpu File=/dev/n0 MultipleFiles=/dev/a,/dev/b\n", slurmconf.ErrRefused, nil},
 		{"GresTypes=gpu\n-- gres.conf --\nName=gpu MultipleFiles=/dev/a\n", slurmconf.ErrRefused, nil},
+		{gpu2 + "Name=gpu File=/dev/a\nName=gpu\n", slurmconf.ErrRefused, []string{"gres.conf:2", "gres.conf:1"}},
+		{gpu2 + "Name=gpu Type=x File=/dev/a\nName=gpu File=/dev/b\n", slurmconf.ErrRefused, []string{"gres.conf:2", "Type"}},
+		{gpu2 + "Name=gpu\nName=gpu\n", slurmconf.ErrDuplicate, []string{"gres.conf:2"}},
+		{gpu2 + "Name=gpu File=/dev/a\nName=gpu File=/dev/a\n", slurmconf.ErrRefused, []string{"gres.conf:2", "/dev/a"}},
+		{gpu2 + "Name=gpu File=/dev/a Flags=no_gpu_env,opencl_env\n", slurmconf.ErrRefused, []string{"gres.conf:1"}},
+		{gpu2 + "Name=gpu File=/dev/a Flags=nvidia_gpu_env\nName=gpu File=/dev/b Flags=opencl_env\n", slurmconf.ErrRefused, []string{"gres.conf:2"}},
 		{"ClusterName=c\n-- topology.conf --\nSwitchName=a Weight=4\n", slurmconf.ErrRefused, []string{"topology.conf:1", "Weight=4"}},
 		{"ClusterName=c\n-- topology.yaml --\n- topology: t\n  flat: [\n", slurmconf.ErrSyntax, []string{"topology.yaml"}},
 		{"ClusterName=c\n-- topology.yaml --\n", slurmconf.ErrRefused, []string{"empty"}},

@@ -2,6 +2,7 @@ package slurmconf_test
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/scheduler/slurmconf"
 	"github.com/berth-sched/berth/topology"
 )
@@ -62,9 +64,14 @@ func TestRecordedConfigurations(t *testing.T) {
 			// A fair-share table has its parameters in each case.
 			fsys["slurm.conf"] = &fstest.MapFile{Data: []byte("PriorityType=priority/multifactor\n")}
 		}
-		_, _, warnings, err := slurmconf.Load(fsys, o)
+		cfg, _, warnings, err := slurmconf.Load(fsys, o)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if len(cfg.Nodes) > 0 {
+			if _, err := scheduler.New(cfg, nil); err != nil && !errors.Is(err, scheduler.ErrUnsupported) {
+				t.Errorf("%s: %v", name, err)
+			}
 		}
 		for _, w := range warnings {
 			if strings.Contains(w.Text, "jobs cannot span") {
