@@ -1,6 +1,7 @@
 package sbatch
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -179,22 +180,13 @@ func (f Features) Names() []string {
 		for _, t := range terms {
 			if t.Group != nil {
 				walk(t.Group)
-			} else if !containsName(out, t.Name) {
+			} else if !slices.Contains(out, t.Name) {
 				out = append(out, t.Name)
 			}
 		}
 	}
 	walk(f.Terms)
 	return out
-}
-
-func containsName(list []string, name string) bool {
-	for _, s := range list {
-		if s == name {
-			return true
-		}
-	}
-	return false
 }
 
 // scanGRES calls do for the items of a --gres, --gpus… or --tres-per-task list

@@ -3,6 +3,7 @@ package sbatch
 import (
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -59,9 +60,7 @@ func Parse(in Input) (*Submission, error) {
 	if p.cmd == 0 {
 		p.cmd = Sbatch
 	}
-	for name, arg := range pyxis {
-		p.plugins[name] = arg
-	}
+	maps.Copy(p.plugins, pyxis)
 	for _, name := range in.Plugins {
 		bare, arg := strings.CutSuffix(name, "=")
 		p.plugins[bare] = arg

@@ -56,19 +56,6 @@ func setTRESPerTask(o *Options, v string) error {
 	return nil
 }
 
-// tresPerTaskCPU returns the CPUs of --tres-per-task, 0 if it names none.
-func (o *Options) tresPerTaskCPU() int32 {
-	for item := range strings.SplitSeq(o.Spec.TRESPerTask, ",") {
-		item = strings.TrimSpace(item)
-		if len(item) > 4 && strings.EqualFold(item[:3], "cpu") && (item[3] == '=' || item[3] == ':') {
-			if n, err := parseInt(item[4:], 1, math.MaxInt32); err == nil {
-				return int32(n)
-			}
-		}
-	}
-	return 0
-}
-
 // names reports whether a list of devices names one of the given ones.
 func names(listText string, want ...string) bool {
 	found := false

@@ -57,13 +57,14 @@ type builder struct {
 	line map[string]int32 // the NodeName line of a node
 	// names are the nodes of each NodeName line, in its order.
 	names  [][]string
-	sets   map[string]string // NodeSet name to hostlist
+	sets   map[string]string   // NodeSet name to hostlist
+	files  map[string][]string // file lists of gres.conf, expanded
 	events []scheduler.Event
 }
 
 // Config makes a scheduler's configuration. See [Load].
 func (f *Files) Config() (scheduler.Config, []scheduler.Event, []Warning, error) {
-	b := &builder{f: f, rd: &reader{warnings: slices.Clone(f.Warnings)}}
+	b := &builder{f: f, rd: &reader{warnings: slices.Clone(f.Warnings)}, files: map[string][]string{}}
 	b.cfg.Profile = scheduler.ProfileSlurm
 	b.cfg.Cluster = f.Params.ClusterName.V
 	b.nodes()
@@ -90,7 +91,8 @@ func (b *builder) expand(v Value[string]) []string {
 // nodes expands the NodeName lines. A node that two lines name is an error.
 func (b *builder) nodes() {
 	f := b.f
-	b.line = make(map[string]int32)
+	b.line = make(map[string]int32, len(f.Nodes))
+	b.cfg.Nodes = make([]scheduler.NodeSpec, 0, len(f.Nodes))
 	b.names = make([][]string, len(f.Nodes))
 	for i := range f.Nodes {
 		n := &f.Nodes[i]

@@ -189,11 +189,18 @@ func (b *builder) checkGres(l *GresLine) bool {
 	return true
 }
 
+// expandFiles expands a list of files. Sites repeat the same few lists on every
+// line, so they are kept.
 func (b *builder) expandFiles(v Value[string]) []string {
 	if v.V == "" {
 		return nil
 	}
-	return b.expand(v)
+	list, ok := b.files[v.V]
+	if !ok {
+		list = b.expand(v)
+		b.files[v.V] = list
+	}
+	return list
 }
 
 // split cuts the nodes of line i into groups with the same records.
@@ -237,8 +244,12 @@ func (g *gresLines) merge(name string) []int {
 
 // check tests a set of records once.
 func (g *gresLines) check(lines []int) []int {
-	if key := fmt.Sprint(lines); !g.checked[key] {
-		g.checked[key] = true
+	var key []byte
+	for _, l := range lines {
+		key = append(strconv.AppendInt(key, int64(l), 10), ',')
+	}
+	if !g.checked[string(key)] {
+		g.checked[string(key)] = true
 		g.b.checkGroup(lines)
 	}
 	return lines

@@ -36,9 +36,9 @@ func (b *builder) checkGroup(lines []int) {
 			}
 			bare[name] = l.At
 		}
-		for _, file := range append(b.expandFiles(l.File), b.expandFiles(l.MultipleFiles)...) {
+		for _, file := range b.expandFiles(l.File) {
 			key := name + " " + file
-			if at, ok := files[key]; ok && l.File.IsSet() {
+			if at, ok := files[key]; ok {
 				b.rd.fail(l.At, file, refusedErr("the file belongs to the record at %s", at))
 				break
 			}

@@ -84,7 +84,7 @@ type sitePart struct {
 }
 
 func newSite(f *Files, inv *Inventory) *site {
-	b := &builder{f: f, rd: &reader{}}
+	b := &builder{f: f, rd: &reader{}, files: map[string][]string{}}
 	b.nodes()
 	b.nodeSets()
 	b.partitions()

@@ -61,6 +61,9 @@ type reader struct {
 	errs     []error
 	warnings []Warning
 	words    []word
+	// size is told the text of each file before its lines, to make room for
+	// the records: they are large and may be many.
+	size func(text string)
 }
 
 func (rd *reader) fail(at Origin, token string, err error) {
@@ -83,7 +86,9 @@ func Read(fsys fs.FS, o Options) (*Files, error) {
 	f := new(Files)
 	s := slurmReader{reader: rd, files: f}
 	if name, ok := rd.name(o.Slurm, "slurm.conf", true); ok {
+		rd.size = func(text string) { f.Nodes = slices.Grow(f.Nodes, strings.Count(text, "NodeName=")) }
 		s.file(name, Origin{name, 0}, nil)
+		rd.size = nil
 	}
 	if name, ok := rd.name(o.Gres, "gres.conf", false); ok {
 		f.Gres, f.GresRead = rd.gres(name), true
@@ -146,6 +151,9 @@ func (rd *reader) lines(name string, at Origin, stack []string, do func(ws []wor
 	text, ok := rd.open(name, at)
 	if !ok {
 		return
+	}
+	if rd.size != nil {
+		rd.size(text)
 	}
 	stack = append(stack, name)
 	l := lexer{file: name, rest: text}
@@ -294,6 +302,8 @@ func (s *slurmReader) params(ws []word, file string) {
 // gres reads gres.conf.
 func (rd *reader) gres(name string) []GresLine {
 	var out []GresLine
+	rd.size = func(text string) { out = slices.Grow(out, strings.Count(text, "Name=")/2) }
+	defer func() { rd.size = nil }()
 	rd.lines(name, Origin{}, nil, func(ws []word, file string) {
 		var g GresLine
 		g.At = Origin{file, ws[0].line}
