@@ -210,7 +210,7 @@ func (d *derivation) client() error {
 		r.Tasks = max(r.MinNodes, 1)
 		for _, k := range [...]int32{r.SocketsPerNode, r.CoresPerSocket, r.ThreadsPerCore} {
 			if k > 0 {
-				r.Tasks *= k
+				r.Tasks = mul32(r.Tasks, k)
 				d.known = true
 			}
 		}
@@ -226,9 +226,9 @@ func (d *derivation) client() error {
 	}
 	e := max(r.Tasks, 1)
 	if r.Tasks == 0 && r.TasksPerNode > 0 && fixed {
-		e = r.MinNodes * r.TasksPerNode
+		e = mul32(r.MinNodes, r.TasksPerNode)
 	}
-	r.MinCPUs = e * r.CPUsPerTask
+	r.MinCPUs = mul32(e, r.CPUsPerTask)
 	if r.TasksPerNode > 0 && o.Tasks > 0 && !nodesGiven {
 		r.MinNodes = int32(ceilDiv(int(r.Tasks), int(r.TasksPerNode)))
 	}
@@ -265,7 +265,7 @@ func (d *derivation) layoutRules() error {
 	if k := o.TasksPerCore; k > 0 && r.ThreadsPerCore > 0 && k > r.ThreadsPerCore {
 		return &RequestError{Rule: RuleTasksPerCore, Num: [3]int64{int64(k), int64(r.ThreadsPerCore)}}
 	}
-	if p, n, k := o.PlaneSize, r.Tasks, r.MinNodes; p > 0 && n > 0 && n/p < k && (k-1)*p >= n {
+	if p, n, k := o.PlaneSize, r.Tasks, r.MinNodes; p > 0 && n > 0 && n/p < k && int64(k-1)*int64(p) >= int64(n) {
 		return &RequestError{Rule: RulePlane}
 	}
 	r.PlaneSize = o.PlaneSize
@@ -298,7 +298,8 @@ func (d *derivation) flags() {
 	set(p.EnforceBinding && r.Flags&DisableBinding == 0, EnforceBinding)
 	set(p.OneTaskPerSharing && r.Flags&ManyTasksPerSharing == 0, OneTaskPerSharing)
 	set(p.MultipleSharing, MultipleSharing)
-	set(p.LeastLoaded, LeastLoaded)
+	set(p.LeastLoaded && !p.PackShared, LeastLoaded)
+	set(p.PackShared, PackShared)
 	set(p.ConsumeMem, ConsumeMem)
 	set(o.Overcommit, Overcommit)
 	set(o.Exclusive || p.WholeNodes, WholeNode)
@@ -332,13 +333,13 @@ func (d *derivation) controller() error {
 		r.Tasks = 0
 		switch {
 		case r.TasksPerNode > 0:
-			r.Tasks = r.MinNodes * r.TasksPerNode
+			r.Tasks = mul32(r.MinNodes, r.TasksPerNode)
 		case r.TasksPerGPU > 0:
-			r.Tasks = r.MinNodes * r.TasksPerGPU
+			r.Tasks = mul32(r.MinNodes, r.TasksPerGPU)
 		}
 	}
 	if r.Tasks > r.MinCPUs {
-		r.MinCPUs = r.Tasks * r.CPUsPerTask
+		r.MinCPUs = mul32(r.Tasks, r.CPUsPerTask)
 	}
 	d.defaultMemory()
 	if !d.cpusGiven && r.CPUsPerGPU == 0 && r.WantsGPU() {
@@ -356,7 +357,7 @@ func (d *derivation) controller() error {
 	}
 	r.NodeCPUs = max(r.NodeCPUs, 1, r.CPUsPerTask)
 	if r.TasksPerNode > 0 && r.Tasks > 1 {
-		r.NodeCPUs = max(r.NodeCPUs, r.CPUsPerTask*r.TasksPerNode)
+		r.NodeCPUs = max(r.NodeCPUs, mul32(r.CPUsPerTask, r.TasksPerNode))
 	}
 	switch {
 	case d.tasksCore > 0:

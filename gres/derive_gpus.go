@@ -32,7 +32,7 @@ func (d *derivation) deriveGPUs(def int32) error {
 		cpg = r.CPUsPerGPU
 	}
 	if cpg > 0 && t > 0 { // 8
-		r.CPUsPerTask = cpg * int32(t)
+		r.CPUsPerTask = int32(min(SatMul(int64(cpg), t), maxCount))
 	}
 	if j > 0 { // 9
 		if j < int64(r.MinNodes) {
@@ -45,18 +45,18 @@ func (d *derivation) deriveGPUs(def int32) error {
 	if g := int64(r.TasksPerGPU); g > 0 { // 10
 		switch {
 		case j > 0:
-			r.Tasks, d.known = int32(j*g), true
-			r.MinCPUs = max(r.MinCPUs, r.Tasks*r.CPUsPerTask)
+			r.Tasks, d.known = int32(min(SatMul(j, g), maxCount)), true
+			r.MinCPUs = max(r.MinCPUs, mul32(r.Tasks, r.CPUsPerTask))
 		case n > 0:
-			r.TasksPerNode = int32(n * g)
+			r.TasksPerNode = int32(min(SatMul(n, g), maxCount))
 		}
 	}
 	switch c := int64(r.CPUsPerGPU); { // 12
 	case c == 0:
 	case j > 0:
-		r.MinCPUs = max(r.MinCPUs, int32(min(c*j, 1<<30)))
+		r.MinCPUs = max(r.MinCPUs, int32(min(SatMul(c, j), maxCount)))
 	case n > 0:
-		r.MinCPUs = max(r.MinCPUs, int32(min(c*n*int64(max(r.MinNodes, 1)), 1<<30)))
+		r.MinCPUs = max(r.MinCPUs, int32(min(SatMul(SatMul(c, n), int64(max(r.MinNodes, 1))), maxCount)))
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (d *derivation) perTaskOfOthers() error {
 		if err := d.tasksFromNodes(); err != nil {
 			return err
 		}
-		x.PerJob = int64(r.Tasks) * x.PerTask
+		x.PerJob = SatMul(int64(r.Tasks), x.PerTask)
 	}
 	return nil
 }
@@ -133,7 +133,7 @@ func (d *derivation) nodes(j, n, _, _ int64) error {
 	if j%n != 0 {
 		return &RequestError{Rule: RuleNodesMultiple}
 	}
-	k := int32(j / n)
+	k := int32(min(j/n, maxCount))
 	if r.MinNodes > 0 && k < r.MinNodes || r.MaxNodes > 0 && k > r.MaxNodes {
 		return &RequestError{Rule: RuleNodesRange, Num: [3]int64{int64(k), int64(r.MinNodes), int64(r.MaxNodes)}}
 	}
@@ -153,7 +153,7 @@ func (d *derivation) sockets(_, n, s, _ int64) error {
 	case n%s != 0:
 		return &RequestError{Rule: RuleSocketsMultiple}
 	case r.SocketsPerNode == 0:
-		r.SocketsPerNode = int32(n / s)
+		r.SocketsPerNode = int32(min(n/s, maxCount))
 	case int64(r.SocketsPerNode) != n/s:
 		return &RequestError{Rule: RuleSocketsGiven}
 	}
@@ -169,12 +169,12 @@ func (d *derivation) tasks(j, _, _, t int64) error {
 	case j > 0 && j%t != 0:
 		return &RequestError{Rule: RuleTasksMultiple}
 	case j > 0:
-		k := int32(j / t)
+		k := int32(min(j/t, maxCount))
 		if d.known && r.Tasks != k {
 			return &RequestError{Rule: RuleTasksGiven}
 		}
 		r.Tasks, d.known = k, true
-		r.MinCPUs = max(r.MinCPUs, k*r.CPUsPerTask)
+		r.MinCPUs = max(r.MinCPUs, mul32(k, r.CPUsPerTask))
 		return nil
 	}
 	if err := d.tasksFromNodes(); err != nil {
@@ -182,7 +182,7 @@ func (d *derivation) tasks(j, _, _, t int64) error {
 	}
 	for i := range r.Needs[:r.NumNeeds] {
 		if x := &r.Needs[i]; x.Name == NameGPU && x.PerTask > 0 {
-			x.PerJob = int64(r.Tasks) * x.PerTask
+			x.PerJob = SatMul(int64(r.Tasks), x.PerTask)
 		}
 	}
 	return nil
@@ -198,8 +198,8 @@ func (d *derivation) tasksFromNodes() error {
 	if r.MinNodes == 0 || r.MinNodes != r.MaxNodes || d.cpusGiven {
 		return &RequestError{Rule: RuleTasks}
 	}
-	r.Tasks, d.known = r.MinNodes*max(r.TasksPerNode, 1), true
-	r.MinCPUs = max(r.MinCPUs, r.Tasks*r.CPUsPerTask)
+	r.Tasks, d.known = mul32(r.MinNodes, max(r.TasksPerNode, 1)), true
+	r.MinCPUs = max(r.MinCPUs, mul32(r.Tasks, r.CPUsPerTask))
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (d *derivation) nodeTasks(n, s, t int64) error {
 		return nil
 	}
 	if n > 0 {
-		switch k := int32(n / t); {
+		switch k := int32(min(n/t, maxCount)); {
 		case n%t != 0:
 			return &RequestError{Rule: RuleNodeTasksMultiple}
 		case r.TasksPerNode == 0:
@@ -224,8 +224,15 @@ func (d *derivation) nodeTasks(n, s, t int64) error {
 			return &RequestError{Rule: RuleSocketTasks}
 		}
 		if r.TasksPerSocket == 0 {
-			r.TasksPerSocket = int32(s / t)
+			r.TasksPerSocket = int32(min(s/t, maxCount))
 		}
 	}
 	return nil
 }
+
+// maxCount bounds derived counts of tasks and CPUs, so that int32 holds them
+// and their sums.
+const maxCount = 1 << 30
+
+// mul32 returns a·b, at most maxCount.
+func mul32(a, b int32) int32 { return int32(min(int64(a)*int64(b), maxCount)) }

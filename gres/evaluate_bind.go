@@ -128,10 +128,10 @@ func (b *binding) limit(need int, granted int64) Refusal {
 		rem = max(1, d.PerTask, d.PerSocket*int64(max(b.r.SocketsPerNode, 1)))
 	}
 	if d.PerTask > 0 {
-		if rem < d.PerTask*int64(b.tmin) {
+		if rem < SatMul(d.PerTask, int64(b.tmin)) {
 			return RefuseTasks
 		}
-		rem = min(rem, d.PerTask*int64(b.tmax))
+		rem = min(rem, SatMul(d.PerTask, int64(b.tmax)))
 	}
 	b.lim = min(b.p.cap, rem)
 	if d.PerNode > b.lim || d.PerSocket*int64(max(b.r.SocketsPerNode, 1)) > b.lim {

@@ -63,10 +63,10 @@ func (r *Request) payPerCPU(limit int64) {
 		return
 	}
 	k := (m + limit - 1) / limit
-	r.CPUsPerTask = int32(int64(r.perTask()) * k)
+	r.CPUsPerTask = int32(min(SatMul(int64(r.perTask()), k), maxCount))
 	r.MemMiB = (m + k - 1) / k
 	if r.TasksKnown == Given {
-		r.MinCPUs = r.Tasks * r.CPUsPerTask
+		r.MinCPUs = mul32(r.Tasks, r.CPUsPerTask)
 	}
 	r.raiseNodeCPUs(r.CPUsPerTask)
 }
@@ -80,11 +80,11 @@ func (r *Request) payPerNode(m, limit int64, f MemFacts) bool {
 		switch {
 		case r.TasksPerNode > 0:
 			r.CPUsPerTask = int32(ceilDiv(int(q), int(r.TasksPerNode)))
-			r.raiseNodeCPUs(max(r.CPUsPerTask*r.TasksPerNode, q))
+			r.raiseNodeCPUs(max(mul32(r.CPUsPerTask, r.TasksPerNode), q))
 		case r.TasksKnown == Given:
-			r.CPUsPerTask = int32(ceilDiv(int(q*nodes), int(n)))
-			r.raiseNodeCPUs(r.CPUsPerTask * n / nodes)
-			r.MinCPUs = max(r.MinCPUs, r.CPUsPerTask*n)
+			r.CPUsPerTask = int32(ceilDiv(int(q)*int(nodes), int(n)))
+			r.raiseNodeCPUs(mul32(r.CPUsPerTask, n) / nodes)
+			r.MinCPUs = max(r.MinCPUs, mul32(r.CPUsPerTask, n))
 		default:
 			r.CPUsPerTask = max(q, r.CPUsPerTask)
 			r.raiseNodeCPUs(q)

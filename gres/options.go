@@ -90,6 +90,9 @@ type Params struct {
 	// ONE_TASK_PER_SHARING_GRES, MULTIPLE_SHARING_GRES_PJ, LL_SHARED_GRES.
 	OneTaskPerCore, DistBlock, EnforceBinding       bool
 	OneTaskPerSharing, MultipleSharing, LeastLoaded bool
+	// PackShared takes shared devices with the least left first; it goes
+	// before LeastLoaded. Not in Slurm.
+	PackShared bool
 	// AllowSpec is AllowSpecResourcesUsage.
 	AllowSpec bool
 	// DefCPUsPerGPU in effect: the partition's, else the cluster's.

@@ -86,7 +86,8 @@ func (pk *picker) sharedTask(t int64, sockets uint64) bool {
 }
 
 // orderShared stores in visit the usable devices pool by pool: used sockets,
-// any, others; inside a pool by index, or by free share if LeastLoaded.
+// any, others; inside a pool by index, or by free share: most first if
+// LeastLoaded, least first if PackShared.
 func (pk *picker) orderShared() {
 	v := pk.s.sel.visit[:0]
 	pool := func(match func(m uint64) bool) {
@@ -96,10 +97,13 @@ func (pk *picker) orderShared() {
 				continue
 			}
 			v = append(v, int16(x))
-			if !pk.r.Has(LeastLoaded) {
+			sign := int64(1)
+			if pk.r.Has(PackShared) {
+				sign = -1
+			} else if !pk.r.Has(LeastLoaded) {
 				continue
 			}
-			for j := len(v) - 1; j > start && pk.freeShare(int(v[j-1])) < pk.freeShare(x); j-- {
+			for j := len(v) - 1; j > start && sign*pk.freeShare(int(v[j-1])) < sign*pk.freeShare(x); j-- {
 				v[j-1], v[j] = v[j], v[j-1]
 			}
 		}

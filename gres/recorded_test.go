@@ -1,8 +1,11 @@
 package gres
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -312,29 +315,13 @@ func (k *recordedCase) othersBusiness() bool {
 }
 
 func TestRecordedFlat(t *testing.T) {
-	dirs := []string{"../../shared/vectors/gres", "../../shared/vectors/topology"}
-	if d := os.Getenv("BERTH_RECORDED"); d != "" {
-		dirs = []string{filepath.Join(d, "gres")}
-	}
-	for _, dir := range dirs {
-		files, _ := filepath.Glob(filepath.Join(dir, "*.json"))
-		if len(files) == 0 {
-			t.Skipf("no recorded cases under %s", dir)
-		}
+	for _, area := range []string{"gres", "topology"} {
 		agree, total, later, open := 0, 0, 0, 0
-		for _, file := range files {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var f recordedFile
-			if err := json.Unmarshal(b, &f); err != nil {
-				t.Fatal(err)
-			}
+		for _, f := range readRecorded(t, area) {
 			if f.Files["topology.yaml"] != nil || f.Files["topology.conf"] != nil {
 				continue
 			}
-			if strings.Contains(f.text("slurm.conf"), "LLN") && filepath.Base(dir) == "topology" {
+			if strings.Contains(f.text("slurm.conf"), "LLN") && area == "topology" {
 				continue // which node is emptiest is a fitter's business
 			}
 			for i := range f.Cases {
@@ -349,8 +336,89 @@ func TestRecordedFlat(t *testing.T) {
 				agree, total, later = agree+a, total+n, later+l
 			}
 		}
-		fmt.Printf("recorded %s, flat: %d of %d jobs agree, %d behind a waiting job, %d cases open\n", filepath.Base(dir), agree, total, later, open)
+		fmt.Printf("recorded %s, flat: %d of %d jobs agree, %d behind a waiting job, %d cases open\n", area, agree, total, later, open)
 	}
+}
+
+// checkRunning places the jobs that were running when a case starts one after
+// another and compares what they hold.
+func (f *recordedFile) checkRunning(t *testing.T, k *recordedCase) (agree, total int) {
+	c := recordedCluster(t, f)
+	for i := range k.State.Running {
+		j := &k.State.Running[i]
+		got, _ := c.submit(j.Args)
+		for x := range c.rows {
+			clear(c.rows[x])
+			if c.limits != nil {
+				c.limits[x].Used = 0
+				clear(c.limits[x].UsedSocket)
+			}
+		}
+		for x := range k.State.Running[:i+1] {
+			c.hold(t, k.State.Running[x].Result)
+		}
+		total++
+		diff := j.Result.diff(c, got)
+		if diff != "" {
+			t.Errorf("%s/%s %s %s: %s", f.Name, k.ID, j.Name, strings.Join(j.Args, " "), diff)
+			continue
+		}
+		agree++
+	}
+	return agree, total
+}
+
+func TestRecordedRunning(t *testing.T) {
+	agree, total := 0, 0
+	for _, f := range readRecorded(t, "gres") {
+		for i := range f.Cases {
+			a, n := f.checkRunning(t, &f.Cases[i])
+			agree, total = agree+a, total+n
+		}
+	}
+	fmt.Printf("recorded gres, running jobs: %d of %d agree\n", agree, total)
+}
+
+// readRecorded returns the recorded files of an area: of the directory
+// BERTH_RECORDED if that is set, else the copy in testdata, else the shared
+// ones; none if there are none.
+func readRecorded(t *testing.T, area string) []*recordedFile {
+	t.Helper()
+	var raw [][]byte
+	dir := os.Getenv("BERTH_RECORDED")
+	if z, err := os.Open(filepath.Join("testdata/recorded", area+".jsonl.gz")); err == nil && dir == "" {
+		defer z.Close()
+		r, err := gzip.NewReader(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw = bytes.Split(bytes.TrimSpace(b), []byte("\n"))
+	} else {
+		if dir == "" {
+			dir = "../../shared/vectors"
+		}
+		files, _ := filepath.Glob(filepath.Join(dir, area, "*.json"))
+		for _, file := range files {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw = append(raw, b)
+		}
+	}
+	var out []*recordedFile
+	for _, b := range raw {
+		f := &recordedFile{}
+		if err := json.Unmarshal(b, f); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 func (f *recordedFile) check(t *testing.T, k *recordedCase) (agree, total, later int) {

@@ -71,6 +71,9 @@ const (
 	MultipleSharing
 	// LeastLoaded orders shared devices by free share (LL_SHARED_GRES).
 	LeastLoaded
+	// PackShared orders shared devices by free share, least first: shares are
+	// packed and whole devices kept. Not in Slurm.
+	PackShared
 	// WholeNode takes nodes whole (--exclusive and its kin).
 	WholeNode
 	// Overcommit does not count tasks against CPUs (-O).
