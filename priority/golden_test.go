@@ -51,7 +51,7 @@ type golden struct {
 func (g *golden) readTree(t *testing.T, d *datadriven.TestData) string {
 	var lines []string
 	r := &recording{}
-	for _, line := range strings.Split(d.Input, "\n") {
+	for line := range strings.SplitSeq(d.Input, "\n") {
 		if f := strings.Fields(line); len(f) == 4 && f[0] == "usage" {
 			u, err := strconv.ParseFloat(f[3], 64)
 			if err != nil {
@@ -121,7 +121,7 @@ func billing(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			return err.Error() + "\n"
 		}
-		for _, line := range strings.Split(d.Input, "\n") {
+		for line := range strings.SplitSeq(d.Input, "\n") {
 			v := s.NewVector()
 			if err := gres.ParseTRES(s, v, line); err != nil {
 				t.Fatal(err)
@@ -138,7 +138,7 @@ func billing(t *testing.T, d *datadriven.TestData) string {
 // all bits, and what a point a second adds.
 func keep(d *datadriven.TestData) string {
 	var out strings.Builder
-	for _, line := range strings.Split(d.Input, "\n") {
+	for line := range strings.SplitSeq(d.Input, "\n") {
 		f := strings.Fields(line)
 		slurm := priority.Decay{HalfLife: slurmTime(f[0])}
 		exact := slurm
@@ -172,7 +172,7 @@ func reset(t *testing.T, d *datadriven.TestData) string {
 		}
 	}
 	var out strings.Builder
-	for _, line := range strings.Split(d.Input, "\n") {
+	for line := range strings.SplitSeq(d.Input, "\n") {
 		period, after, _ := strings.Cut(line, " ")
 		at, ok := periods[period].Next(cal, instant(t, after))
 		if !ok {

@@ -35,7 +35,7 @@ func newCluster(text string) (*cluster, error) {
 	c.Kinds = c.schema.Len()
 	for line := range strings.Lines(text) {
 		set := map[string]string{}
-		for _, kv := range strings.Fields(line) {
+		for kv := range strings.FieldsSeq(line) {
 			k, v, _ := strings.Cut(kv, "=")
 			set[k] = v
 		}
