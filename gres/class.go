@@ -92,7 +92,9 @@ func (p *Pool) screen(c *class) {
 		if one && r.TasksKnown == Given {
 			tasks = max(int64(r.Tasks), 1)
 		}
-		n := max(d.PerNode, d.PerSocket*int64(max(r.SocketsPerNode, 1)), d.PerTask*tasks, min(d.PerJob, 1))
+		// One socket's devices do, whatever the number of sockets: a node that
+		// has no more may pass evaluation (spec: gres 8, step 6).
+		n := max(d.PerNode, d.PerSocket, d.PerTask*tasks, min(d.PerJob, 1))
 		if one {
 			n = max(n, d.PerJob)
 		}

@@ -47,7 +47,7 @@ func (e *engine) allocTRES(dst gres.Vector, j *job) {
 	clear(dst)
 	for i := range j.alloc {
 		a := &j.alloc[i]
-		dst[gres.CPU] += a.grant.CPUs + (a.grant.MilliCPU+999)/1000*int64(btoi(a.grant.CPUs == 0))
+		dst[gres.CPU] += max(a.grant.CPUs, (a.grant.MilliCPU+999)/1000)
 		dst[gres.Mem] += a.grant.MemMiB
 		dst[gres.Node]++
 		sh := e.pool.Shape(int32(a.node))
@@ -66,13 +66,6 @@ func (e *engine) allocTRES(dst gres.Vector, j *job) {
 		}
 	}
 	dst[gres.Billing] = dst[gres.CPU]
-}
-
-func btoi(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // tracked reports whether a kind is shown in a job's AllocTRES: the fixed ones

@@ -262,7 +262,11 @@ func (e *engine) use(j *job) jobUse {
 	var u jobUse
 	for i := range j.alloc {
 		a := &j.alloc[i]
-		u.cpuMilli += a.grant.CPUs*1000 + a.grant.MilliCPU
+		if m := a.grant.MilliCPU; m > 0 {
+			u.cpuMilli += m
+		} else {
+			u.cpuMilli += a.grant.CPUs * 1000
+		}
 		u.memMiB += a.grant.MemMiB
 		s := e.pool.Shape(int32(a.node))
 		for _, d := range a.grant.Devices {
