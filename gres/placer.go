@@ -22,6 +22,7 @@ type Placer struct {
 
 	amounts []fragAmount        // by state
 	nodes   []nodeAmount        // by node
+	claims  []int64             // by device type, see Workload.claims
 	kinds   [][taskKinds]uint16 // by node: tasks by GPU demand, for GPUClustering
 	sum     int64               // fragment of all nodes, times work.total
 	free    int64               // milli-GPUs of all nodes
@@ -38,6 +39,7 @@ type fragAmount struct {
 	serial uint64
 	sum    int64
 	exact  float64
+	fill   int64
 }
 
 // A nodeAmount is what a node adds to the sums.
@@ -138,6 +140,7 @@ func (pl *Placer) restart() {
 		}
 	}
 	pl.builds, pl.seq = p.builds, p.seq
+	pl.claims = pl.work.claims(pl.pool, pl.claims)
 	for i := range n {
 		pl.account(int32(i))
 	}
@@ -169,6 +172,9 @@ func (pl *Placer) amount(id int32) *fragAmount {
 		a.sum = pl.work.fragment(&pl.node)
 		if pl.policy == FGDExact {
 			a.exact = pl.work.fragmentExact(&pl.node, pl.forms)
+		}
+		if pl.policy == FillUp {
+			a.fill = pl.unusable()
 		}
 	}
 	return a
@@ -306,7 +312,7 @@ func (pl *Placer) score(s *scoreSlot, v *view, node int32) int32 {
 		return gpuPacking(n, t)
 	case GPUClustering:
 		return gpuClustering(n, t, &pl.kinds[node], pl.maxGPU)
-	case FGD, FGDExact:
+	case FGD, FGDExact, FillUp:
 		if len(pl.work.shapes) > 0 {
 			sc, _ := pl.descend(id, t)
 			return sc
@@ -367,10 +373,37 @@ func seenLeft(left []int64, types []TypeID, d int) bool {
 
 // gain scores the step from before to what pl.node holds now.
 func (pl *Placer) gain(before *fragAmount) int32 {
+	if pl.policy == FillUp {
+		// Whole milli-GPUs decide, then how full the node is.
+		d := before.fill - pl.unusable()
+		return int32(floorDiv(d, pl.work.weight)*1000) + bestFit(&pl.node, &task{}, pl.maxCPU, pl.maxGPU)
+	}
 	if pl.policy == FGDExact {
 		return scoreExact(before.exact - pl.work.fragmentExact(&pl.node, pl.forms))
 	}
 	return pl.work.score(before.sum - pl.work.fragment(&pl.node))
+}
+
+// unusable returns what FillUp minimises for pl.node, times the weight of the
+// workload: what cannot be filled, less what requests naming the devices'
+// types will claim anyway.
+func (pl *Placer) unusable() int64 {
+	n := &pl.node
+	var claimed int64
+	for d, t := range n.types {
+		if int(t) < len(pl.claims) {
+			claimed += n.left[d] * pl.claims[t]
+		}
+	}
+	return pl.work.unfilled(n) - claimed/1000*pl.work.weight
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
 }
 
 // device replaces the device of a grant for a part by the policy's choice.
@@ -396,7 +429,7 @@ func (pl *Placer) device(s *scoreSlot, node int32, g *Grant) {
 				}
 			}
 		}
-	case (pl.policy == FGD || pl.policy == FGDExact) && len(pl.work.shapes) > 0:
+	case pl.policy >= FGD && len(pl.work.shapes) > 0:
 		_, want = pl.descend(id, &s.task)
 	}
 	if want >= 0 {

@@ -29,10 +29,15 @@ const (
 	// FGDExact is FGD with the floating point operations of the study, whose
 	// rounding decides some ties.
 	FGDExact
+	// FillUp takes the node where least of what is free becomes useless to a
+	// workload that keeps coming: CPUs are used up together with GPUs, parts of
+	// devices are put together so that little is left over, and large tasks
+	// find whole nodes. Give it a workload that is not cut.
+	FillUp
 	numPolicies
 )
 
-var policyNames = [numPolicies]string{"FirstFit", "BestFit", "DotProd", "GpuPacking", "GpuClustering", "Random", "FGD", "FGDExact"}
+var policyNames = [numPolicies]string{"FirstFit", "BestFit", "DotProd", "GpuPacking", "GpuClustering", "Random", "FGD", "FGDExact", "FillUp"}
 
 // String returns the name, as the study writes it where it is the study's.
 func (p Policy) String() string {

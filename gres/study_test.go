@@ -113,13 +113,13 @@ func (s *study) types(spec string) []TypeID {
 	return types
 }
 
-func (s *study) workload() *Workload {
+func (s *study) workload(cut int) *Workload {
 	var shapes []TaskShape
 	for i := range s.tasks {
 		k := &s.tasks[i]
 		shapes = append(shapes, TaskShape{MilliCPU: k.cpu, GPUs: int32(k.gpus), MilliGPU: k.milli, Types: s.types(k.spec), Label: k.spec, Count: 1})
 	}
-	return NewWorkload(shapes, 95)
+	return NewWorkload(shapes, cut)
 }
 
 // sequence returns the arrivals and the nodes in the order that breaks ties.
@@ -174,7 +174,11 @@ type studyRun struct {
 func (s *study) run(t testing.TB, policy Policy, seed int64) *studyRun {
 	t.Helper()
 	arrivals, nodes := s.sequence(seed)
-	return s.place(t, policy, s.workload(), arrivals, nodes)
+	cut := 95
+	if policy == FillUp {
+		cut = 100
+	}
+	return s.place(t, policy, s.workload(cut), arrivals, nodes)
 }
 
 func (s *study) place(t testing.TB, policy Policy, work *Workload, arrivals []studyTask, nodes []studyNode) *studyRun {

@@ -36,6 +36,10 @@ type Workload struct {
 	forms  []taskForm // distinct device demands
 	formOf []int32    // of a shape
 	levels [100]int64 // least gain times total for a score of index+1
+
+	// For the policy FillUp; see fill.go.
+	weight int64       // sum of the weights of shapes with GPUs
+	value  [1001]int32 // of what is left on a device
 }
 
 // A taskForm is a device demand with the CPU demands that come with it.
@@ -46,6 +50,9 @@ type taskForm struct {
 	cpus  []int64 // ascending
 	upTo  []int64 // counts of the shapes with cpus[:i+1]
 	count int64
+
+	weights []int64 // of the shapes with cpus[i]
+	weight  int64
 }
 
 // NewWorkload returns the most frequent of shapes, taken until they make up
@@ -115,16 +122,32 @@ func (w *Workload) group() {
 		if !found {
 			f.cpus = slices.Insert(f.cpus, at, s.MilliCPU)
 			f.upTo = slices.Insert(f.upTo, at, 0)
+			f.weights = slices.Insert(f.weights, at, 0)
+		}
+		if s.GPUs > 0 {
+			v := s.Count * (10_000 - 1000 + int64(s.GPUs)*s.MilliGPU)
+			f.weights[at] += v
+			f.weight += v
+			w.weight += v
 		}
 		f.upTo[at] += s.Count
 		f.count += s.Count
 	}
+	var sizes, counts []int64
 	for i := range w.forms {
 		f := &w.forms[i]
+		if f.gpus == 1 && f.milli < 1000 {
+			if k := slices.Index(sizes, f.milli); k >= 0 {
+				counts[k] += f.count
+			} else {
+				sizes, counts = append(sizes, f.milli), append(counts, f.count)
+			}
+		}
 		for k := 1; k < len(f.upTo); k++ {
 			f.upTo[k] += f.upTo[k-1]
 		}
 	}
+	w.value = packingValue(sizes, counts)
 }
 
 // Len returns the number of shapes in w.
