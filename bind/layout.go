@@ -71,16 +71,24 @@ func (l *Layout) Lay(n int32, room []int32, d Distribution, overcommit bool) boo
 	return true
 }
 
-// block fills node after node; one keeps a task back for each later node.
+// block fills node after node; one keeps a task back for each later node that
+// has room.
 func (l *Layout) block(n int32, room []int32, one bool) {
-	left := n
-	for i := range room {
-		later := int32(0)
-		if one {
-			later = int32(len(room) - 1 - i)
+	left, later := n, int32(0)
+	for _, r := range room {
+		if one && r > 0 {
+			later++
 		}
-		take := min(max(room[i], 0), max(left-later, 0))
-		if one && take == 0 && left > 0 && room[i] > 0 {
+	}
+	for i := range room {
+		if room[i] <= 0 {
+			continue
+		}
+		if one {
+			later--
+		}
+		take := min(room[i], max(left-later, 0))
+		if one && take == 0 && left > 0 {
 			take = 1
 		}
 		l.Tasks[i] = take
