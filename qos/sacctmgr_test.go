@@ -76,7 +76,10 @@ func (r *sim) entities(entity string) []qos.AssocID {
 // set changes one limit or attribute of an entity.
 func (r *sim) set(entity, name, value string) error {
 	f := strings.Fields(entity)
-	m, isLimit := qos.LimitNamed(name)
+	m, isLimit := qos.LimitNamed(strings.TrimRight(name, "+-"))
+	if op := name[len(name)-1:]; isLimit && (op == "+" || op == "-") {
+		value = op + "=" + value
+	}
 	if f[0] == "qos" {
 		if isLimit {
 			return r.l.SetQOSLimits(r.l.FindQOS(f[1]), qos.Setting{Limit: m, Value: value})

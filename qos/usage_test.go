@@ -230,3 +230,107 @@ func TestTreeErrors(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestRunningJobChanges: a running job's time limit and price change, and a
+// roll back finds the old limit.
+func TestRunningJobChanges(t *testing.T) {
+	l, j := newPair(t)
+	j.Limit, j.Billing = time.Hour, 4
+	id := l.Charge(j)
+	if got := l.Committed(j.Assoc, gres.CPU); got != 4*3600 || l.Left(id) != time.Hour {
+		t.Errorf("committed %d, left %v", got, l.Left(id))
+	}
+	m := l.Mark()
+	l.SetLeft(id, 2*time.Hour)
+	if got := l.QOSCommitted(j.QOS, gres.CPU); got != 4*7200 {
+		t.Errorf("longer: committed %d", got)
+	}
+	l.Rollback(m)
+	l.Accrue(id, 90*time.Minute, 5400) // beyond its limit: nothing is committed any more
+	if got := l.Committed(Root, gres.CPU); got != 0 || l.Left(id) != 0 {
+		t.Errorf("overrun: committed %d, left %v", got, l.Left(id))
+	}
+	l.SetBilling(id, 8)
+	l.Accrue(id, time.Minute, 60)
+	if got := l.Usage(Root); got != 4*5400+8*60 {
+		t.Errorf("usage %v", got)
+	}
+}
+
+// TestNodeCapWithin: nodes an owner uses already cost it nothing, if the job can
+// get them.
+func TestNodeCapWithin(t *testing.T) {
+	l, j := newPair(t)
+	if err := l.SetQOSLimits(j.QOS, Setting{GrpTRES, "node=3"}); err != nil {
+		t.Fatal(err)
+	}
+	j.Nodes = []int32{1, 70}
+	j.TRES[gres.Node] = 2
+	l.Charge(j)
+	for _, c := range []struct {
+		eligible []uint64
+		most     int64
+		ok       bool
+	}{
+		{nil, 3, true},
+		{[]uint64{1 << 1, 1 << 6}, 3, true},
+		{[]uint64{1 << 1, 0}, 2, true},
+		{[]uint64{1, 1}, 2, false}, // one is left, two are needed
+		{[]uint64{1}, 2, false},    // a short set
+	} {
+		if most, v := l.NodeCap(j, c.eligible); most != c.most || v.OK() != c.ok {
+			t.Errorf("eligible %x: cap %d %v", c.eligible, most, v.Reason)
+		}
+	}
+	words := make([]uint64, 2)
+	if !l.NodesInUse(words, j) || words[0] != 1<<1 || words[1] != 1<<6 {
+		t.Errorf("nodes in use %x", words)
+	}
+}
+
+// TestTotalsAndClearing: percentages follow the cluster; limits are taken away
+// at once.
+func TestTotalsAndClearing(t *testing.T) {
+	l, j := newPair(t)
+	a := l.QOS(j.QOS)
+	a.Flags = Relative
+	if err := l.SetQOS(j.QOS, a); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.SetQOSLimits(j.QOS, Setting{GrpTRES, "cpu=50"}); err != nil {
+		t.Fatal(err)
+	}
+	total := l.Schema().NewVector()
+	total[gres.CPU] = 9
+	l.SetTotal(total)
+	if n, ok := l.QOSLimit(j.QOS, GrpTRES, gres.CPU); !ok || n != 4 {
+		t.Errorf("half of 9: %d", n)
+	}
+	total[gres.CPU] = 100
+	if err := l.AttachPartition(j.QOS, total); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := l.QOSLimit(j.QOS, GrpTRES, gres.CPU); n != 50 {
+		t.Errorf("half of a partition of 100: %d", n)
+	}
+	l.DetachPartition(j.QOS)
+	l.ClearQOSLimits(j.QOS)
+	if err := l.SetLimits(Root, Setting{GrpTRES, "node=1"}, Setting{MaxJobs, "3"}, Setting{MinPrioThreshold, "7"}); err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := l.EffectiveLimit(j.Assoc, MaxJobs, 0); !ok || n != 3 || l.MinPriority(j) != 7 {
+		t.Errorf("handed down: %d, %d", n, l.MinPriority(j))
+	}
+	l.ClearLimits(Root)
+	if _, ok := l.EffectiveLimit(j.Assoc, MaxJobs, 0); ok || l.MinPriority(j) != 0 {
+		t.Error("limits are still there")
+	}
+	if got := l.AppendQOS(nil); len(got) != 1 || got[0] != j.QOS {
+		t.Errorf("QOS %v", got)
+	}
+	l.SetPriority(l.Parent(j.Assoc), 5, true)
+	l.SetShares(j.Assoc, SharesParent)
+	if l.Priority(j.Assoc) != 5 || l.Shares(j.Assoc) != SharesParent || l.Priority(Root) != 0 {
+		t.Error("priority or shares")
+	}
+}

@@ -102,10 +102,10 @@ func (l *Ledger) AppendVerdict(dst []byte, v Verdict) []byte {
 }
 
 func appendNumber(dst []byte, n int64, u Unit) []byte {
-	if n == gres.Unlimited {
+	if n == gres.Unlimited || u == UnitWall && n >= int64(Unlimited/time.Minute) {
 		return append(dst, "UNLIMITED"...)
 	}
-	if u == UnitWall && n >= 0 && n < int64(Unlimited/time.Minute) {
+	if u == UnitWall && n >= 0 {
 		return AppendTimeLimit(dst, time.Duration(n)*time.Minute)
 	}
 	if u == UnitMillions {
