@@ -43,14 +43,10 @@ type assocEntry struct {
 // accounting runs the commands and writes what they leave into the
 // configuration.
 func (b *builder) accounting() {
-	if len(b.f.Accounts) == 0 {
+	if len(b.f.Accounts) == 0 || b.schema == nil {
 		return
 	}
-	schema, err := gres.NewSchema(b.cfg.TRES...)
-	if err != nil {
-		b.rd.fail(b.f.Params.AccountingStorageTRES.At, "AccountingStorageTRES", err)
-		return
-	}
+	schema := b.schema
 	k := &book{b: b, schema: schema, admin: map[string]string{"root": "Administrator"}}
 	k.accounts, k.users = map[string]*assocEntry{}, map[string][]*assocEntry{}
 	k.qos = []*qosEntry{{spec: scheduler.QOSSpec{Name: "normal"}}}
@@ -58,6 +54,11 @@ func (b *builder) accounting() {
 	k.add(&assocEntry{spec: scheduler.AssocSpec{Account: "root", User: "root", DefaultAccount: true}})
 	for _, c := range b.f.Accounts {
 		k.run(c)
+	}
+	for i := range b.f.Partitions {
+		if v := b.f.Partitions[i].QOS; v.V != "" && k.quality(v.V) == nil {
+			b.rd.warn(v.At, v.V, "no command makes this QOS of partition %s", b.f.Partitions[i].Name.V)
+		}
 	}
 	for _, q := range k.qos {
 		q.spec.Limits = q.limits.specs(schema)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/topology"
 )
@@ -59,6 +60,7 @@ type builder struct {
 	names  [][]string
 	sets   map[string]string   // NodeSet name to hostlist
 	files  map[string][]string // file lists of gres.conf, expanded
+	schema *gres.Schema        // the tracked resources; nil if they are no schema
 	events []scheduler.Event
 }
 
@@ -67,12 +69,14 @@ func (f *Files) Config() (scheduler.Config, []scheduler.Event, []Warning, error)
 	b := &builder{f: f, rd: &reader{warnings: slices.Clone(f.Warnings)}, files: map[string][]string{}}
 	b.cfg.Profile = scheduler.ProfileSlurm
 	b.cfg.Cluster = f.Params.ClusterName.V
+	b.tracked()
 	b.nodes()
 	b.nodeSets()
 	b.partitions()
 	b.topologies()
 	b.parameters()
 	b.accounting()
+	b.weights()
 	if err := b.rd.err(); err != nil {
 		return scheduler.Config{}, nil, nil, err
 	}

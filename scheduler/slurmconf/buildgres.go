@@ -137,8 +137,18 @@ type nodeGroup struct {
 // devices checks gres.conf and sorts its records by node.
 func (b *builder) devices() *gresLines {
 	g := &gresLines{b: b, own: make(map[string][]int), checked: make(map[string]bool)}
+	detect := map[string]Value[string]{}
 	for i := range b.f.Gres {
 		l := &b.f.Gres[i]
+		if l.AutoDetect.IsSet() && l.Nodes.IsSet() {
+			for _, name := range b.expand(l.Nodes) {
+				if was := detect[name]; was.IsSet() && was.V != l.AutoDetect.V {
+					b.rd.fail(l.AutoDetect.At, l.AutoDetect.V, refusedErr("node %s has AutoDetect=%s at %s", name, was.V, was.At))
+					break
+				}
+				detect[name] = l.AutoDetect
+			}
+		}
 		if !b.checkGres(l) || l.Name.V == "" {
 			continue
 		}

@@ -1,11 +1,14 @@
 package slurmconf
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/scheduler"
 )
 
@@ -39,7 +42,40 @@ func (b *builder) parameters() {
 	o.Limits.Enforce = enforcement(p.AccountingStorageEnforce.V)
 	b.preemption()
 	b.licenses()
+}
+
+// tracked makes the schema of the tracked resources.
+func (b *builder) tracked() {
 	b.cfg.TRES = b.f.TRES()[len(standardTRES):]
+	schema, err := gres.NewSchema(b.cfg.TRES...)
+	if err != nil {
+		b.rd.fail(b.f.Params.AccountingStorageTRES.At, "AccountingStorageTRES", fmt.Errorf("%w: %w", ErrValue, err))
+		return
+	}
+	b.schema = schema
+}
+
+// weights tests the lists of weights, which are kept as written: they can name
+// only what is tracked.
+func (b *builder) weights() {
+	if b.schema == nil {
+		return
+	}
+	p := &b.f.Params
+	if _, err := priority.ParseWeights(nil, b.schema, p.PriorityWeightTRES.V); err != nil {
+		b.rd.fail(p.PriorityWeightTRES.At, "PriorityWeightTRES="+p.PriorityWeightTRES.V, fmt.Errorf("%w: %w", ErrValue, err))
+	}
+	done := map[Origin]bool{}
+	for i := range b.f.Partitions {
+		w := b.f.Partitions[i].TRESBillingWeights
+		if done[w.At] {
+			continue
+		}
+		done[w.At] = true
+		if _, err := priority.ParseBilling(b.schema, w.V, 0); err != nil {
+			b.rd.fail(w.At, "TRESBillingWeights="+w.V, fmt.Errorf("%w: %w", ErrValue, err))
+		}
+	}
 }
 
 // enforcement translates the numbers of old files.
@@ -160,6 +196,9 @@ func (b *builder) preemption() {
 	}
 	var words []string
 	for _, it := range p.PreemptParameters.V {
+		if !preemptWords[it.Name] {
+			b.rd.warn(p.PreemptParameters.At, it.text(), "unknown word of PreemptParameters, ignored")
+		}
 		words = append(words, it.text())
 	}
 	o.Parameters, o.TimeSlice = strings.Join(words, ","), p.SchedulerTimeSlice.V
@@ -170,6 +209,13 @@ func (b *builder) preemption() {
 		b.rd.fail(p.PreemptMode.At, o.Mode, refusedErr("SUSPEND needs GANG"))
 	}
 }
+
+// preemptWords and topologyWords are the words of PreemptParameters and
+// TopologyParam.
+var (
+	preemptWords  = words(`reorder_count strict_order youngest_first min_exempt_priority reclaim_licenses send_user_signal suspend_grace_time`)
+	topologyWords = words(`dragonfly topooptional topomaxsizeunroll switchasnoderank blockasnoderank routepart routetree noctldinaddrany noinaddrany`)
+)
 
 // licenses reads name[:count],….
 func (b *builder) licenses() {

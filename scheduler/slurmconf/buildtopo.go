@@ -45,6 +45,9 @@ func (b *builder) topologies() {
 	}
 	param := make([]string, 0, len(p.TopologyParam.V))
 	for _, it := range p.TopologyParam.V {
+		if !topologyWords[it.Name] {
+			b.rd.warn(p.TopologyParam.At, it.text(), "unknown word of TopologyParam, ignored")
+		}
 		param = append(param, it.text())
 	}
 	for _, t := range defaultFirst(list) {

@@ -88,7 +88,7 @@ func newSite(f *Files, inv *Inventory) *site {
 	b.nodes()
 	b.nodeSets()
 	b.partitions()
-	b.cfg.TRES = f.TRES()[len(standardTRES):]
+	b.tracked()
 	b.accounting()
 	s := &site{f: f, inv: inv, b: b, index: map[string]int{}, items: make([][]gresItem, len(f.Nodes))}
 	for i := range f.Nodes {

@@ -1,7 +1,7 @@
 package slurmconf_test
 
 import (
-	"math"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/scheduler/slurmconf"
 )
@@ -86,9 +88,22 @@ func TestR1(t *testing.T) {
 	if p.Name != "gpu" || p.BillingWeights != "CPU=1.0,Mem=0.25G,GRES/gpu=32" || p.MaxTime != 48*time.Hour {
 		t.Errorf("%+v", p)
 	}
-	one := 112 + 0.25*1_900_000/1024 + 32*8
-	if math.Floor(one) != 831 || math.Floor(32*one) != 26619 {
-		t.Errorf("billing %v, %v", one, 32*one)
+	schema, err := gres.NewSchema(cfg.TRES...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bill, err := priority.ParseBilling(schema, p.BillingWeights, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for nodes, want := range map[int64]int64{1: 831, 32: 26619} {
+		v := schema.NewVector()
+		if err := gres.ParseTRES(schema, v, fmt.Sprintf("cpu=%d,mem=%d,node=%d,gres/gpu=%d,gres/gpu:h100=%d", 112*nodes, 1_900_000*nodes, nodes, 8*nodes, 8*nodes)); err != nil {
+			t.Fatal(err)
+		}
+		if got := priority.WholePoints(bill.Points(v)); got != want {
+			t.Errorf("%d nodes bill %d, want %d", nodes, got, want)
+		}
 	}
 	// C05: what is tracked.
 	wantTRES := []string{"gres/gpu", "gres/gpu:h100", "gres/gpu:l40s", "gres/shard", "gres/gpumem", "gres/gpuutil"}
