@@ -71,3 +71,40 @@ func TestRecordedOptions(t *testing.T) {
 	}
 	t.Logf("%d submissions read, %d refused by the command", read, refused)
 }
+
+// TestRecordedSteps reads the options of every recorded srun and salloc.
+func TestRecordedSteps(t *testing.T) {
+	files, _ := filepath.Glob("../../../shared/vectors/gpu-bind/*.json")
+	if len(files) == 0 {
+		t.Skip("the recorded cases are not beside the repository")
+	}
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f struct {
+			Cases []struct {
+				ID          string
+				Args, Alloc []string
+				Steps       [][]string
+			}
+		}
+		if err := json.Unmarshal(data, &f); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range f.Cases {
+			for i, args := range append([][]string{c.Alloc, c.Args}, c.Steps...) {
+				cmd := sbatch.Srun
+				if i == 0 {
+					cmd = sbatch.Salloc
+				}
+				_, err := sbatch.Parse(sbatch.Input{Command: cmd, Args: args, Now: time.Unix(0, 0)})
+				bad := strings.Contains(strings.Join(args, " "), "--gpu-bind=foo")
+				if (err != nil) != bad {
+					t.Errorf("%s %s %v: %v", filepath.Base(name), c.ID, args, err)
+				}
+			}
+		}
+	}
+}

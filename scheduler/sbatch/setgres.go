@@ -100,8 +100,8 @@ func setGPUBind(o *Options, v string) error {
 	switch kind {
 	case "closest", "none", "verbose", "v", "quiet", "q":
 		ok = !has
-	case "single", "per_task":
-		_, err := parseInt(arg, 1, math.MaxInt32)
+	case "single", "per_task": // single:0 is taken and runs
+		_, err := parseInt(arg, 0, math.MaxInt32)
 		ok = has && err == nil
 	case "map", "map_gpu", "mask", "mask_gpu":
 		ok = has && arg != ""
