@@ -22,10 +22,10 @@ func sameAsRank(t *testing.T, live *LiveTree, tree *Tree, usage []float64) {
 func TestLiveManyNearTies(t *testing.T) {
 	tree := &Tree{Parent: []int32{-1, 0, 0}, User: make([]bool, 3), Shares: []uint32{1, 1, 1}}
 	usage := make([]float64, 3)
-	for i := range 3 * blocksMax {
+	for i := range 60 {
 		tree.Parent, tree.User = append(tree.Parent, int32(1+i%2)), append(tree.User, true)
-		tree.Shares, usage = append(tree.Shares, uint32(i+1)), append(usage, 0)
-		charge(tree, usage, i+3, float64(i+1)/7)
+		tree.Shares, usage = append(tree.Shares, 1<<(i/2)), append(usage, 0)
+		charge(tree, usage, i+3, float64(int64(3)<<(i/2)))
 	}
 	live := NewLiveTree(tree, AsShipped, usage)
 	sameAsRank(t, live, tree, usage)

@@ -33,7 +33,10 @@ type Jobs struct {
 	QOS []int32
 	// Assoc is the job's association; -1 is none.
 	Assoc []int32
-	// Age is how long the job has earned age, 0 or less while it earns none.
+	// Age is how long the job has earned age, 0 or less while it earns none:
+	// held, dependent, not yet begun, or kept from it by an accrue limit
+	// (which the ledger counts). With [AccrueAlways] it is the time since
+	// submission.
 	Age []time.Duration
 	// Nodes is the least number of nodes the job can run on.
 	Nodes []int32
