@@ -77,11 +77,12 @@ func allocRequests(top *topology.Topology) map[string]*topology.Request {
 // tries.
 func TestFitSteps(t *testing.T) {
 	for _, kind := range []string{"flat", "tree", "block", "ring", "torus"} {
+		tops := [2]*topology.Topology{benchTopology(t, kind, 9216), benchTopology(t, kind, 92160)}
 		for _, want := range []int{1, 64, 1024} {
 			for _, ok := range []bool{true, false} {
 				var steps [2]int64
-				for i, n := range []int{9216, 92160} {
-					top := benchTopology(t, kind, n)
+				for i, top := range tops {
+					n := top.Nodes()
 					f := top.Fitter(topology.Options{Profile: topology.ProfileSlurm})
 					var ws topology.Scratch
 					var res topology.Result

@@ -1,6 +1,9 @@
 package topology
 
-import "strconv"
+import (
+	"slices"
+	"strconv"
+)
 
 // Limits of a hostlist. The first three are Slurm's; the last two are ours and
 // keep a short text from filling the memory.
@@ -205,6 +208,8 @@ func (p *hostParser) expand(start int) error {
 		p.ends = append(p.ends, len(p.buf))
 		return nil
 	}
+	p.buf = slices.Grow(p.buf, hosts*size)
+	p.ends = slices.Grow(p.ends, hosts)
 	p.index = p.index[:0]
 	for range brackets {
 		p.index = append(p.index, 0)
@@ -243,21 +248,46 @@ func (p *hostParser) names(brackets []hostPiece, tail string) {
 	first := true
 	for _, r := range p.ranges[last.first:last.last] {
 		for v := r.lo; v <= r.hi; v++ {
-			if !first {
+			at := len(p.buf)
+			switch {
+			case first:
+				p.buf = appendPadded(p.buf, v, r.width)
+			case v > r.lo && digits(v) == digits(v-1) || v > r.lo && digits(v) <= r.width:
+				// The name before it with its number counted up in place.
+				size := p.ends[len(p.ends)-1] - head
+				p.buf = append(p.buf, p.buf[head:head+size]...)
+				countUp(p.buf[at+prefix : len(p.buf)-len(tail)])
+				head = at
+				p.ends = append(p.ends, len(p.buf))
+				continue
+			default:
 				p.buf = append(p.buf, p.buf[head:head+prefix]...)
+				p.buf = appendPadded(p.buf, v, r.width)
+				head = at
 			}
 			first = false
-			p.buf = appendPadded(p.buf, v, r.width)
 			p.buf = append(p.buf, tail...)
 			p.ends = append(p.ends, len(p.buf))
 		}
 	}
 }
 
+// countUp adds one to a decimal number that has room for it.
+func countUp(digits []byte) {
+	for i := len(digits) - 1; i >= 0; i-- {
+		if digits[i] < '9' {
+			digits[i]++
+			return
+		}
+		digits[i] = '0'
+	}
+}
+
+// maxWidth returns the most digits that a bracket can print.
 func (p *hostParser) maxWidth(b hostPiece) int {
 	w := 0
 	for _, r := range p.ranges[b.first:b.last] {
-		w = max(w, r.width, 20)
+		w = max(w, r.width, digits(r.hi))
 	}
 	return w
 }

@@ -59,17 +59,29 @@ func (t *Names) ID(name string) (NodeID, bool) {
 // text, duplicates included. Unknown names are an error that wraps
 // ErrUnknownNode; dst is then returned as it came.
 func (t *Names) AppendIDs(dst []NodeID, text string) ([]NodeID, error) {
-	hosts, err := ParseHostlist(text)
-	if err != nil {
-		return dst, err
-	}
+	p := hostParser{text: text}
 	n := len(dst)
-	for _, h := range hosts {
-		id, ok := t.ids[h]
-		if !ok {
-			return dst[:n], fmt.Errorf("topology: find node %q: %w", h, ErrUnknownNode)
+	guess := NodeID(0)
+	for p.more() {
+		if err := p.next(); err != nil {
+			return dst[:n], err
 		}
-		dst = append(dst, id)
+		at := 0
+		for _, end := range p.ends {
+			name := p.buf[at:end]
+			at = end
+			// Names mostly come in node order: look at the next node first.
+			if int(guess) >= len(t.names) || t.names[guess] != string(name) {
+				id, ok := t.ids[string(name)]
+				if !ok {
+					return dst[:n], fmt.Errorf("topology: find node %q: %w", name, ErrUnknownNode)
+				}
+				guess = id
+			}
+			dst = append(dst, guess)
+			guess++
+		}
+		p.buf, p.ends = p.buf[:0], p.ends[:0]
 	}
 	return dst, nil
 }
