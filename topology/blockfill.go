@@ -64,7 +64,7 @@ func (s *Scratch) fillBlock(p *blockPart, left, before int) verdict {
 	if s.done() {
 		return fits
 	}
-	if s.required && p.active || forced {
+	if s.required && (p.active || s.f.opt.Profile == ProfileBest) || forced {
 		s.touchedFirst(p, pool, before)
 	}
 	s.countPool(p, pool)

@@ -219,8 +219,10 @@ func (s *Scratch) lightest() {
 // placeBlock places one part: chooses a block and takes nodes in it.
 func (s *Scratch) placeBlock(p *blockPart, part, k int, need bool, area *blockPart) verdict {
 	before := len(s.order)
-	soft := 0
-	for ; ; soft++ {
+	if !need && len(s.f.opt.Slots) > 0 && s.f.opt.Profile == ProfileBest && s.chooseBySlots(p, k, area) {
+		return s.give(p)
+	}
+	for soft := 0; ; soft++ {
 		if need {
 			if !s.needBlock(p) {
 				return stop

@@ -23,7 +23,7 @@ func TestFitAllocs(t *testing.T) {
 		top := benchTopology(t, kind, 4608)
 		for _, p := range []topology.Profile{topology.ProfileSlurm, topology.ProfileBest} {
 			for _, dragonfly := range []bool{false, true} {
-				f := top.Fitter(topology.Options{Profile: p, Dragonfly: dragonfly})
+				f := top.Fitter(topology.Options{Profile: p, Dragonfly: dragonfly, Slots: []topology.SlotWeight{{Nodes: 16, Weight: 3}, {Nodes: 64, Weight: 1}}})
 				var ws topology.Scratch
 				var res topology.Result
 				for name, req := range allocRequests(top) {

@@ -58,6 +58,17 @@ type Options struct {
 	// TopoOptional is TopologyParam=TopoOptional: the tree counts only for jobs
 	// with Switches, others are placed as if flat; tree only.
 	TopoOptional bool
+
+	// FirstNode gives a job of one node the first that fits, as Slurm does, also
+	// in the profile Best, which otherwise packs: that looks at every eligible
+	// node.
+	FirstNode bool
+	// Slots makes the profile Best place blocks so that the sum of the weights of
+	// the parts that could still be placed is the largest: for each size, the free
+	// nodes of every block in which a part of it may lie, over the size, rounded
+	// down. Ties are placed as in ProfileSlurm; so are jobs whose nodes differ in
+	// weight or that have required nodes. Empty: always as in ProfileSlurm.
+	Slots []SlotWeight
 }
 
 // A fitter is the Fitter of every kind: the shared outer loop around the choice
@@ -160,6 +171,9 @@ func (f *fitter) try(s *Scratch, w way) verdict {
 			return s.fitTorus()
 		}
 	case wayTree:
+		if f.opt.Profile == ProfileBest && !f.opt.Dragonfly {
+			return s.fitStrict()
+		}
 		return s.fitTree()
 	case wayFlat:
 		return s.flat()

@@ -33,6 +33,7 @@ type twinWorld struct {
 	// placed says that a job whose eligible nodes are none of the units' goes the
 	// flat way.
 	units map[int]bool
+	twin  *twinTree
 	flat  bool
 }
 
@@ -114,7 +115,8 @@ func randomTree(r *rand.Rand) *twinWorld {
 	}
 	w.spec = topology.Spec{Name: "t", Tree: spec}
 	w.text = fmt.Sprintf("%+v", spec.Switches)
-	w.try = newTwinTree(mixed).try
+	w.twin = newTwinTree(mixed)
+	w.try = w.twin.try
 	return w
 }
 

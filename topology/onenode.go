@@ -25,6 +25,9 @@ func (s *Scratch) oneNode() bool {
 // scanOne takes the best single node of the pass, if there is one.
 func (s *Scratch) scanOne() bool {
 	r := s.req
+	if s.f.opt.Profile == ProfileBest && !s.f.opt.FirstNode {
+		return s.packOne()
+	}
 	if r.Weights == nil {
 		for id := s.nextOne(0); id != NoNode; id = s.nextOne(id + 1) {
 			if s.takeOne(id) {

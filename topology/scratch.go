@@ -57,6 +57,13 @@ type Scratch struct {
 	stamp                          int32
 	nparts                         int
 
+	// Of the optimal block placement: what each base block gives, the level of
+	// each size, the tables.
+	giving    []int32
+	slotLevel []int
+	cells     []slotCell
+	tables    []slotTableAt
+
 	// Of the tree: top is the switch under which the job lies; marked switches
 	// attract, below counts them from each switch downwards; cpuBelow are the CPUs
 	// of the eligible nodes below each, empty until asked for.
@@ -67,6 +74,7 @@ type Scratch struct {
 	cpuBelow []int64
 	cursor   []NodeID
 	under    []uint64 // the nodes below top
+	tried    []bool   // switches that the strict fit has tried
 	fullest  []UnitID // of each group of leaves the one with the most candidates
 
 	// windows are the ring windows chosen, as a heap.
