@@ -77,6 +77,7 @@ func TestSharedData(t *testing.T) {
 		jobs  string
 		deep  bool
 	}{
+		{trace: "traces/openb/openb_pod_list_default.csv.gz", args: []string{"-nodelist", "traces/openb/openb_node_list_gpu_node.csv"}, jobs: "8152"},
 		{trace: "traces/swf/NASA-iPSC-1993-3.1-cln.swf.gz", jobs: "18239"},
 		{trace: "traces/philly-vc/6214e9.csv", args: []string{"-nodes", "32", "-gpus", "8"}, jobs: "2000"},
 		{trace: "traces/philly-vc/e13805.csv", args: []string{"-nodes", "6", "-gpus", "8", "-policy", "conservative"}, jobs: "607"},
