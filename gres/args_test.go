@@ -12,7 +12,6 @@ type args struct {
 	nodes, exclude string // -w, -x
 	contiguous     bool
 	useMin         bool
-	dist           string
 }
 
 // parseArgs reads the sbatch options that occur in the recorded cases.
@@ -177,7 +176,7 @@ func hosts(text string) []string {
 			out = append(out, item)
 			continue
 		}
-		for _, r := range strings.Split(strings.TrimSuffix(rest, "]"), ",") {
+		for r := range strings.SplitSeq(strings.TrimSuffix(rest, "]"), ",") {
 			lo, hi, two := strings.Cut(r, "-")
 			if !two {
 				hi = lo

@@ -182,7 +182,7 @@ func (s *Scratch) visitSockets(b *binding) Refusal {
 		if (b.enforce || b.near) && b.cpg > 0 {
 			a = min(a, int64(s.count[q]*b.v)/b.cpg)
 		}
-		if b.near && s.count[q] == 0 {
+		if b.near && s.count[q] == 0 && !b.r.Has(DisableBinding) {
 			a = 0
 		}
 		if b.d.PerSocket > a+b.p.any || a+b.p.any == 0 {

@@ -17,7 +17,6 @@ type mergeCase struct {
 	lines    string
 	detected []Record
 	detect   bool
-	types    string
 	want     []string
 	problems []string
 }

@@ -310,7 +310,7 @@ func oracleDiff(col []string, got answer) string {
 		w := answer{state: "RUN", nodes: map[string]string{}}
 		w.cpus, _ = strconv.ParseInt(col[3], 10, 64)
 		w.mem, _ = strconv.ParseInt(col[4], 10, 64)
-		for _, part := range strings.Split(col[5], "; ") {
+		for part := range strings.SplitSeq(col[5], "; ") {
 			names, line, _ := strings.Cut(part, " CPU ")
 			for _, n := range hosts(names) {
 				w.nodes[n] = strings.TrimRight(line, " ")

@@ -107,7 +107,7 @@ func (pk *picker) count(nodes []Chosen, i int) int64 {
 	case d.PerTask > 0 && pk.tasks > 0:
 		return d.PerTask * int64(pk.tasks)
 	case d.PerSocket > 0:
-		return d.PerSocket * int64(max(int(pk.r.SocketsPerNode), bits.OnesCount64(pk.used), 1))
+		return d.PerSocket * int64(max(bits.OnesCount64(pk.used), 1))
 	}
 	return int64(nodes[i].Devices[pk.need])
 }
@@ -208,22 +208,23 @@ func (pk *picker) rest(n int64) Refusal {
 	return RefuseNone
 }
 
-// perSocket takes S devices from every used socket, then any, then S from each
-// other socket until there are enough.
+// perSocket takes S devices for every used socket, near it or else without a
+// socket, and then S from each other socket until there are enough for the
+// sockets asked. A shortage is accepted.
 func (pk *picker) perSocket() Refusal {
 	n := pk.d.PerSocket * int64(max(int(pk.r.SocketsPerNode), bits.OnesCount64(pk.used)))
 	for q := range pk.sh.sockets {
 		if pk.used>>q&1 != 0 {
-			n -= pk.take(inSocket, q, pk.d.PerSocket)
+			k := pk.take(inSocket, q, pk.d.PerSocket)
+			n -= k + pk.take(inAny, 0, pk.d.PerSocket-k)
 		}
 	}
-	n -= pk.take(inAny, 0, n)
 	for q := 0; q < pk.sh.sockets && n > 0 && !pk.r.Has(EnforceBinding); q++ {
 		if pk.used>>q&1 == 0 {
 			n -= pk.take(inSocket, q, min(n, pk.d.PerSocket))
 		}
 	}
-	return RefuseNone // a shortage is accepted
+	return RefuseNone
 }
 
 // perTask takes T devices for each task from the socket that the task counts

@@ -114,11 +114,8 @@ func (t *Taking) Enough(r *Request) bool {
 type selection struct {
 	tasks, cpus []int32 // by chosen node
 	room        []int32
-	job         []uint64 // cores of the job on the node at hand
-	taken       []int64  // by device: units taken for the need at hand
-	score       []int32
+	taken       []int64 // by device: units taken for the need at hand
 	visit       []int16
-	sock        []int64
 	jobTaken    [MaxNeeds]int64
 	links       linkState
 	best        bestSearch
