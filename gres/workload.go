@@ -147,6 +147,7 @@ func (w *Workload) group() {
 			f.upTo[k] += f.upTo[k-1]
 		}
 	}
+	w.weight = max(w.weight, 1) // a divisor
 	w.value = packingValue(sizes, counts)
 }
 
