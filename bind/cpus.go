@@ -92,7 +92,6 @@ type CPULayer struct {
 	end        []int32 // by socket: end of its part of cpus
 	pos        []int32 // by socket: read position in cpus
 	coreTasks  []int32 // by core: tasks there
-	coreCPUs   []int32 // by core: CPUs dealt there
 	sockTasks  []int32 // by socket: tasks there
 	lastOnCore []int32 // by core: last task, +1
 	lastOnSock []int32 // by socket: last task, +1

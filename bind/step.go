@@ -1,5 +1,7 @@
 package bind
 
+import "slices"
+
 // A StepNode is what a job holds on one of its nodes, and what of it other
 // steps hold. All slices are the caller's and are only read.
 type StepNode struct {
@@ -308,10 +310,5 @@ func (l *Layer) take(nd *StepNode, typ, n int32, free bool) bool {
 }
 
 func (l *Layer) picked(p int32) bool {
-	for _, q := range l.pick {
-		if q == p {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(l.pick, p)
 }

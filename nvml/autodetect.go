@@ -52,6 +52,27 @@ func ParseAutoDetect(text string) (AutoDetect, error) {
 	return a, nil
 }
 
+// ErrAutoDetectConflict is returned by NodeAutoDetect for two different values.
+var ErrAutoDetectConflict = errors.New("nvml: lines of one node have different AutoDetect values")
+
+// NodeAutoDetect returns the value that holds for a node: that of the lines of
+// gres.conf with its NodeName, which must agree, or else the global one. Values
+// on lines without NodeName are no part of local; Slurm ignores them with an
+// error.
+//
+// Source: gres.conf(5); specification nvml.md 1.
+func NodeAutoDetect(global AutoDetect, local []AutoDetect) (AutoDetect, error) {
+	if len(local) == 0 {
+		return global, nil
+	}
+	for _, a := range local[1:] {
+		if a != local[0] {
+			return 0, ErrAutoDetectConflict
+		}
+	}
+	return local[0], nil
+}
+
 // String returns the words joined by commas.
 func (a AutoDetect) String() string {
 	var words []string

@@ -311,6 +311,16 @@ func TestDetect(t *testing.T) {
 	if _, err := ParseAutoDetect("cuda"); !errors.Is(err, ErrAutoDetect) {
 		t.Errorf("ParseAutoDetect(cuda) = %v", err)
 	}
+	// Case 30: off on the node beats the global value.
+	for _, c := range []struct {
+		local []AutoDetect
+		want  AutoDetect
+		err   error
+	}{{nil, DetectNVML, nil}, {[]AutoDetect{DetectOff, DetectOff}, DetectOff, nil}, {[]AutoDetect{DetectOff, DetectNVML}, 0, ErrAutoDetectConflict}} {
+		if a, err := NodeAutoDetect(DetectNVML, c.local); a != c.want || err != c.err {
+			t.Errorf("NodeAutoDetect(%v) = %v, %v, want %v, %v", c.local, a, err, c.want, c.err)
+		}
+	}
 	if a, _ := ParseAutoDetect("NVML,rsmi"); a.String() != "nvml,rsmi" {
 		t.Errorf("String = %q", a.String())
 	}
@@ -424,7 +434,7 @@ func TestAppendChanges(t *testing.T) {
 }
 
 func TestReturn(t *testing.T) {
-	for r := Return(0); r < 30; r++ {
+	for r := range Return(30) {
 		if !strings.HasPrefix(r.Error(), "nvml: ") {
 			t.Errorf("%d: %q", r, r.Error())
 		}

@@ -311,7 +311,7 @@ func sortPCI[T any](devs []pciDevice, rows []T, addr func(*T) string) {
 func (h *hwlocReader) distances(d *hwlocDistance) {
 	index := strings.Fields(strings.Join(d.Indexes, " "))
 	var values []uint64
-	for _, s := range strings.Fields(strings.Join(d.Values, " ")) {
+	for s := range strings.FieldsSeq(strings.Join(d.Values, " ")) {
 		v, err := strconv.ParseUint(s, 10, 64)
 		if err != nil {
 			h.fail(s, ErrSyntax)
