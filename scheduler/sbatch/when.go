@@ -32,7 +32,7 @@ func ParseWhen(text string, now time.Time) (time.Time, error) {
 	}
 	low := strings.ToLower(strings.TrimSpace(text))
 	if rest, ok := strings.CutPrefix(low, "uts"); ok {
-		n, err := strconv.ParseInt(rest, 10, 40)
+		n, err := strconv.ParseInt(rest, 10, 38)
 		if err != nil {
 			return bad(3, "seconds since 1970 are wanted")
 		}

@@ -55,6 +55,14 @@ func FuzzYAML(f *testing.F) {
 		fsys := fstest.MapFS{"topology.yaml": {Data: []byte(text)}}
 		if list, _, err := slurmconf.ReadTopology(fsys, "topology.yaml"); err == nil {
 			_, _ = slurmconf.CheckTopologies(list, nil)
+			out := slurmconf.AppendTopologies(nil, list)
+			again, _, err := slurmconf.ReadTopology(fstest.MapFS{"topology.yaml": {Data: out}}, "topology.yaml")
+			if err != nil {
+				t.Fatalf("%q was read and written as %q: %v", text, out, err)
+			}
+			if w := slurmconf.AppendTopologies(nil, again); string(w) != string(out) {
+				t.Fatalf("%q was written as\n%s\nand then as\n%s", text, out, w)
+			}
 		}
 		_, _ = slurmconf.ReadModel(fsys, "topology.yaml")
 	})
@@ -84,12 +92,21 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// FuzzReservation reads arguments, one a line.
+// FuzzReservation reads arguments, one a line, writes them and reads them
+// again.
 func FuzzReservation(f *testing.F) {
 	f.Add("Users=root\nStartTime=now+1800\nDuration=30\nNodes=n[1-2]\nFlags=MAINT,PURGE_COMP=5")
 	f.Add("Accounts=-a\nStartTime=16:00\nEndTime=tomorrow\nCoreCnt=1,2")
 	now := time.Date(2026, 11, 29, 14, 30, 0, 0, time.UTC)
 	f.Fuzz(func(t *testing.T, text string) {
-		_, _ = slurmconf.ParseReservation(strings.Split(text, "\n"), now)
+		r, err := slurmconf.ParseReservation(strings.Split(text, "\n"), now)
+		if err != nil {
+			return
+		}
+		args := slurmconf.AppendReservation(nil, &r, time.UTC)
+		again, err := slurmconf.ParseReservation(args, now)
+		if err != nil || !reflect.DeepEqual(r, again) {
+			t.Fatalf("%q is %+v, written as %q it is %+v, %v", text, r, args, again, err)
+		}
 	})
 }

@@ -2,6 +2,7 @@ package slurmconf
 
 import (
 	"reflect"
+	"strings"
 	"testing"
 )
 
@@ -32,6 +33,27 @@ func FuzzLine(f *testing.F) {
 			if err != nil || !reflect.DeepEqual(ws, again) {
 				t.Fatalf("%q is %+v, written as %q it is %+v, %v", l.text, ws, out, again, err)
 			}
+		}
+	})
+}
+
+// FuzzNodeGres: a node's Gres list, written and read again, is the same.
+func FuzzNodeGres(f *testing.F) {
+	for _, s := range []string{"gpu:h100:8,shard:64", "gpu", "gpu:3g.40gb", "nic:no_consume:2", "gpu:a:no_consume:4K,x:1kb", "gpu:h100:8(S:0-1)"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		items, err := parseNodeGres(text)
+		if err != nil {
+			return
+		}
+		var out []string
+		for _, g := range items {
+			out = append(out, g.text())
+		}
+		again, err := parseNodeGres(strings.Join(out, ","))
+		if err != nil || !reflect.DeepEqual(items, again) {
+			t.Fatalf("%q is %+v, written as %q it is %+v, %v", text, items, out, again, err)
 		}
 	})
 }
