@@ -11,40 +11,68 @@ import (
 )
 
 // benchTree has the given number of users in about as many accounts as each has
-// users, accounts two deep, users of one account far apart in the table.
+// users, accounts two deep, in preorder, as the ledger gives its columns.
 func benchTree(users int) (*Tree, []float64) {
 	r := rand.New(rand.NewPCG(1, uint64(users)))
 	accounts := max(2, int(math.Sqrt(float64(users))))
-	t := &Tree{Parent: []int32{-1}, User: []bool{false}, Shares: []uint32{1}}
-	add := func(parent int, user bool) {
-		t.Parent, t.User, t.Shares = append(t.Parent, int32(parent)), append(t.User, user), append(t.Shares, 1+r.Uint32N(100))
-	}
 	groups := max(1, accounts/20)
-	for range groups {
-		add(0, false)
+	t := &Tree{Parent: []int32{-1}, User: []bool{false}, Shares: []uint32{1}}
+	usage := []float64{0}
+	add := func(parent int, user bool) int {
+		t.Parent, t.User, t.Shares = append(t.Parent, int32(parent)), append(t.User, user), append(t.Shares, 1+r.Uint32N(100))
+		usage = append(usage, 0)
+		return len(usage) - 1
 	}
-	for i := range accounts {
-		add(1+i%groups, false)
-	}
-	for i := range users {
-		add(1+groups+i%accounts, true)
-	}
-	usage := make([]float64, len(t.Parent))
-	for i, u := range t.User {
-		if u && r.IntN(10) > 0 {
-			charge(t, usage, i, float64(r.Uint32N(1e7)))
+	for g := range groups {
+		group := add(0, false)
+		for a := g; a < accounts; a += groups {
+			account := add(group, false)
+			for u := a; u < users; u += accounts {
+				if row := add(account, true); r.IntN(10) > 0 {
+					charge(t, usage, row, float64(r.Uint32N(1e7)))
+				}
+			}
 		}
 	}
 	return t, usage
 }
 
+// scatter renumbers the rows of t at random: as columns that nobody ordered.
+func scatter(t *Tree, usage []float64) (*Tree, []float64) {
+	n := len(usage)
+	at := rand.New(rand.NewPCG(8, 9)).Perm(n - 1)
+	to := func(i int) int {
+		if i == 0 {
+			return 0
+		}
+		return at[i-1] + 1
+	}
+	out := &Tree{Parent: make([]int32, n), User: make([]bool, n), Shares: make([]uint32, n)}
+	moved := make([]float64, n)
+	for i, u := range usage {
+		k := to(i)
+		out.Parent[k], out.User[k], out.Shares[k], moved[k] = int32(to(max(int(t.Parent[i]), 0))), t.User[i], t.Shares[i], u
+	}
+	return out, moved
+}
+
 var treeSizes = []int{1000, 100000, 1000000}
 
-func BenchmarkFairTree(b *testing.B) {
+func BenchmarkFairTree(b *testing.B) { benchRank(b, AsShipped, false) }
+
+// BenchmarkFairTreeScattered has the rows in no order.
+func BenchmarkFairTreeScattered(b *testing.B) { benchRank(b, AsShipped, true) }
+
+func BenchmarkFairTreeDocumented(b *testing.B) { benchRank(b, Documented, false) }
+
+func benchRank(b *testing.B, ties TieMode, scattered bool) {
 	for _, n := range treeSizes {
 		b.Run("users="+strconv.Itoa(n), func(b *testing.B) {
 			t, usage := benchTree(n)
-			f := NewFairTree(t, AsShipped)
+			if scattered {
+				t, usage = scatter(t, usage)
+			}
+			f := NewFairTree(t, ties)
 			dst := make([]float64, len(usage))
 			b.ReportAllocs()
 			for b.Loop() {
@@ -115,10 +143,12 @@ func BenchmarkFactorAfterUsage(b *testing.B) {
 			t, usage := benchTree(n)
 			live := NewLiveTree(t, AsShipped, usage)
 			r := rand.New(rand.NewPCG(2, 3))
-			first := len(t.Parent) - n
 			b.ReportAllocs()
 			for b.Loop() {
-				row := first + r.IntN(n)
+				row := r.IntN(len(usage))
+				for !t.User[row] {
+					row = r.IntN(len(usage))
+				}
 				charge(t, usage, row, 3600)
 				live.Update(usage, int32(row))
 				live.Factor(int32(row))

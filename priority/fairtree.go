@@ -26,7 +26,7 @@ type FairTree struct {
 	lv   levels
 	ties TieMode
 
-	sorted, spare []placed // by entry: each level in its order; a buffer
+	sorted, spare []placed // by entry: each level in its order; in list order
 	stack         []visit
 	pools         pools
 }
@@ -97,7 +97,7 @@ func (v *levels) arrange(sorted, spare []placed, l int, usage []float64) {
 	p := split(cleanUsage(usage[v.owner[l]]))
 	for e := lo; e < hi; e++ {
 		k := levelKey(v.share[e], cleanUsage(usage[v.row[e]]), p)
-		sorted[e] = placed{hi: ^k.hi, lo: uint32(lowMask ^ k.lo), ent: e}
+		spare[e] = placed{hi: ^k.hi, lo: uint32(lowMask ^ k.lo), ent: e}
 	}
 	sortPlaced(sorted[lo:hi], spare[lo:hi])
 }

@@ -88,7 +88,7 @@ func (v *LiveTree) SetUsage(usage []float64) {
 			n := &v.t.nodes[e]
 			n.users = lv.users[e]
 			v.setKey(int32(l), e, cleanUsage(usage[lv.row[e]]))
-			v.f.sorted[e] = placed{hi: ^n.hi, lo: lowMask ^ n.lo, ent: e}
+			v.f.spare[e] = placed{hi: ^n.hi, lo: lowMask ^ n.lo, ent: e}
 		}
 		s := v.f.sorted[lo:hi]
 		sortPlaced(s, v.f.spare[lo:hi])

@@ -14,37 +14,38 @@ const insertionMax = 32
 // first cache.
 const bucketBits = 11
 
-// sortPlaced sorts s by hi, then lo, then entry. It must come in ascending
-// order of entries, and spare must be as long. It is a radix sort from the top
+// sortPlaced sorts from, which must come in ascending order of entries, by hi,
+// then lo, then entry, into s, which is as long. It is a radix sort from the top
 // that looks at the digits in which the keys differ: one pass puts them into
 // about as many buckets as there are keys, and each bucket is sorted alike. It
 // takes O(n) steps for n keys, a pass for every bucketBits bits at worst, and
 // allocates nothing.
-func sortPlaced(s, spare []placed) {
+func sortPlaced(s, from []placed) {
 	if len(s) <= insertionMax {
+		copy(s, from)
 		insertionSort(s)
 		return
 	}
-	d := digitOf(s)
+	d := digitOf(from)
 	var ends [1<<bucketBits + 2]int32
-	for i := range s {
-		ends[d.of(&s[i])]++
+	for i := range from {
+		ends[d.of(&from[i])]++
 	}
 	at := int32(0)
 	for i, n := range ends[:d.last+1] {
 		ends[i] = at
 		at += n
 	}
-	copy(spare, s)
-	for i := range spare[:len(s)] {
-		b := d.of(&spare[i])
-		s[ends[b]] = spare[i]
+	for i := range from {
+		b := d.of(&from[i])
+		s[ends[b]] = from[i]
 		ends[b]++
 	}
 	at = 0
 	for _, end := range ends[:d.last+1] {
 		if run := s[at:end]; len(run) > 1 && !allTie(run) {
-			sortPlaced(run, spare[at:end])
+			copy(from[at:end], run)
+			sortPlaced(run, from[at:end])
 		}
 		at = end
 	}
