@@ -69,6 +69,9 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.counts.Running++
 	e.countUse(j, 1)
 	e.pushLimit(r)
+	if e.classes.rows[j.classes[pair]].unitsAlone {
+		e.holdUnits()
+	}
 	e.arrivals++
 	return nil
 }

@@ -82,5 +82,37 @@ func (e *engine) appendTRES(dst []byte, j *job) []byte {
 			v[k] = 0
 		}
 	}
-	return gres.AppendTRES(dst, e.schema, v)
+	mem := v[gres.Mem]
+	v[gres.Mem] = 0
+	cut := gres.Kind(gres.Mem)
+	head := e.schema.NewVector()
+	copy(head[:cut], v[:cut])
+	clear(v[:cut])
+	sep := func(b []byte) []byte {
+		if len(b) > 0 {
+			return append(b, ',')
+		}
+		return b
+	}
+	dst = gres.AppendTRES(dst, e.schema, head)
+	if mem > 0 {
+		dst = appendMem(append(sep(dst), "mem="...), mem)
+	}
+	if rest := gres.AppendTRES(nil, e.schema, v); len(rest) > 0 {
+		dst = append(sep(dst), rest...)
+	}
+	return dst
+}
+
+// appendMem writes memory as job listings do: in G with two decimals where it is
+// a multiple of half a G, else in M (spec: cores 5.2).
+func appendMem(dst []byte, mib int64) []byte {
+	if mib < 1024 || mib%512 != 0 {
+		return append(strconv.AppendInt(dst, mib, 10), 'M')
+	}
+	dst = strconv.AppendInt(dst, mib/1024, 10)
+	if mib%1024 != 0 {
+		dst = append(dst, ".50"...)
+	}
+	return append(dst, 'G')
 }

@@ -187,6 +187,10 @@ func (e *engine) giveBack(r int32) {
 	j.alloc = j.alloc[:0]
 	e.counts.Running--
 	e.freed++
+	if e.classes.rows[j.classes[j.partIdx]].unitsAlone {
+		// The job still counts as running here, with nothing held.
+		e.holdUnits()
+	}
 }
 
 // leaveNode takes row r off the node's job list, keeping its order.

@@ -25,27 +25,29 @@ type fitKey struct {
 	spreadSeg, consolidate bool
 	switches               int32
 	switchWait             time.Duration
-	arbitrary              bool
+	arbitrary, unitsAlone  bool
 }
 
 // A class is a request made ready for one partition. Rows are reference
 // counted and reused.
 type class struct {
-	key       classKey
-	refs      int32
-	pool      gres.ClassID
-	req       gres.Request
-	nodes     *topology.NodeSet // that it may use: the partition's, by features and lists
-	all       bool              // nodes are all of the partition's
-	list      *topology.NodeSet // -w
-	min, max  int32
-	partNodes int
-	one       bool // takes one node
-	wantsGPU  bool
-	runs      bool // it fits an idle cluster
-	firstPass gres.Pass
-	fit       topology.Request // without sets and columns
-	tres      []int64          // what it asks at least, by kind of the schema
+	key        classKey
+	refs       int32
+	pool       gres.ClassID
+	req        gres.Request
+	nodes      *topology.NodeSet // that it may use: the partition's, by features and lists
+	all        bool              // nodes are all of the partition's
+	list       *topology.NodeSet // -w
+	min, max   int32
+	partNodes  int
+	one        bool // takes one node
+	wantsGPU   bool
+	runs       bool // it fits an idle cluster
+	unitsAlone bool // wants its topology units to itself
+	overMem    bool // asks more memory than a limit allows
+	firstPass  gres.Pass
+	fit        topology.Request // without sets and columns
+	tres       []int64          // what it asks at least, by kind of the schema
 
 	failed      uint64 // e.freed+1 when it last failed on all its nodes
 	refusal     topology.Refusal

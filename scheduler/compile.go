@@ -227,6 +227,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	if err != nil {
 		return 0, err
 	}
+	r, inLimit := r.LimitMemory(e.memLimits(p))
 	r.MilliCPU = s.CPUMilli
 	if s.GPUMilli > 0 && s.GPUMilli < 1000 {
 		for i := range r.Needs[:r.NumNeeds] {
@@ -238,7 +239,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	key := classKey{part: part, req: r, fit: fitKey{
 		min: r.MinNodes, max: r.MaxNodes, list: s.NodeList, exclude: s.Exclude, feature: s.Constraint, contiguous: s.Contiguous,
 		spread: s.Spread, segment: s.Segment, spreadSeg: s.SpreadSegments, consolidate: s.ConsolidateSegments, switches: s.Switches,
-		switchWait: s.SwitchWait, arbitrary: strings.HasPrefix(strings.ToLower(s.Distribution), "arbitrary"),
+		switchWait: s.SwitchWait, arbitrary: strings.HasPrefix(strings.ToLower(s.Distribution), "arbitrary"), unitsAlone: exclusiveTopo(s, p),
 	}}
 	key.fit.want = max(r.MaxNodes, r.MinNodes)
 	if s.UseMinNodes || r.MaxNodes == 0 || r.Has(gres.ImpliedMaxNodes) {
@@ -251,7 +252,34 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	if err != nil {
 		return 0, err
 	}
-	return e.internClass(&key, func(c *class) { e.buildClass(c, p, nodes, all, list, s) }), nil
+	return e.internClass(&key, func(c *class) {
+		c.overMem = !inLimit
+		e.buildClass(c, p, nodes, all, list, s)
+	}), nil
+}
+
+// memLimits are the memory limits of a partition, and what they are measured
+// against (spec: cores 5.3).
+func (e *engine) memLimits(p *partition) (gres.MemLimits, gres.MemFacts) {
+	l := gres.MemLimits{PerCPU: p.spec.Defaults.MaxMemPerCPU, PerNode: p.spec.Defaults.MaxMemPerNode}
+	if l.PerCPU == 0 && l.PerNode == 0 {
+		c := &e.par.Select.Defaults
+		l = gres.MemLimits{PerCPU: c.MaxMemPerCPU, PerNode: c.MaxMemPerNode}
+	}
+	if l.PerCPU == 0 && l.PerNode == 0 {
+		return l, gres.MemFacts{}
+	}
+	f := gres.MemFacts{DefPerNode: p.spec.Defaults.DefMemPerNode}
+	if f.DefPerNode == 0 {
+		f.DefPerNode = e.par.Select.Defaults.DefMemPerNode
+	}
+	if n := p.nodes.First(); n != topology.NoNode {
+		f.FirstNodeMiB = e.pool.Shape(int32(n)).MemMiB()
+	}
+	for n := range p.nodes.All() {
+		f.MaxCPUs = max(f.MaxCPUs, int32(e.pool.Shape(int32(n)).CPUs()))
+	}
+	return l, f
 }
 
 // nodesOf returns the nodes of the partition that features and lists leave.
@@ -288,6 +316,7 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	c.min, c.max = r.MinNodes, r.MaxNodes
 	c.partNodes = p.nodes.Count()
 	c.wantsGPU = r.WantsGPU()
+	c.unitsAlone = c.key.fit.unitsAlone
 	c.firstPass = gres.PassAny
 	if r.NumNeeds > 0 {
 		c.firstPass = gres.PassNear

@@ -24,15 +24,16 @@ type engine struct {
 	pool    *gres.Pool
 	schema  *gres.Schema
 
-	parts     []partition
-	partByKey map[string]int32
-	defPart   int32
-	topos     []topo
-	classes   classTable
-	users     nameTable
-	features  map[string]*topology.NodeSet // looked up, never ranged over
-	weighted  bool                         // nodes differ in weight
-	totalCPUs []int32                      // of each node
+	parts      []partition
+	partByKey  map[string]int32
+	defPart    int32
+	topos      []topo
+	topologies *topology.Topologies
+	classes    classTable
+	users      nameTable
+	features   map[string]*topology.NodeSet // looked up, never ranged over
+	weighted   bool                         // nodes differ in weight
+	totalCPUs  []int32                      // of each node
 
 	// The books.
 	now          Time
@@ -42,8 +43,11 @@ type engine struct {
 	rank         ranker
 	orders       []pendingOrder // running jobs that must end
 	plans        planner
-	freed        uint64 // rises whenever something is freed or allowed
-	arrivals     uint64 // rises whenever a job comes or changes
+	held         topology.NodeSet // nodes in units that running jobs have to themselves
+	busy         topology.NodeSet // scratch of keepUnits
+	holders      int              // jobs that have units to themselves
+	freed        uint64           // rises whenever something is freed or allowed
+	arrivals     uint64           // rises whenever a job comes or changes
 	passNo       uint64
 	nextCal      Time // next computation of priorities
 	nextBF       Time // next planning pass

@@ -264,12 +264,15 @@ func (e *engine) neverRuns(c *class) error {
 			c.runs = true
 			return nil
 		}
+		if s.res.Refusal.Rule.Permanent() {
+			return fmt.Errorf("%s: %w", s.res.Refusal.Rule, ErrTopologyNever)
+		}
 		return fmt.Errorf("%s: %w", s.res.Refusal.Rule, ErrNeverRuns)
 	}
 	s.nodes = append(s.nodes[:0], s.res.Nodes...)
 	e.chooseIdle(c)
 	s.need(len(s.nodes))
-	if why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work); why != gres.RefuseNone {
+	if why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work); why != gres.RefuseNone && !e.cfg.Defects {
 		return fmt.Errorf("the nodes cannot give it together (%s): %w", why, ErrNeverRuns)
 	}
 	c.runs = true

@@ -198,6 +198,9 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)
 	j.state = StateRunning
+	if e.classes.rows[j.classes[rec.pair]].unitsAlone {
+		e.holdUnits()
+	}
 	j.flags |= flagUnconfirmed
 	j.reason = ReasonNone
 	j.start, j.end = e.now, e.now.Add(j.limit)

@@ -110,6 +110,9 @@ func (e *engine) openFit(rec record) *class {
 	if s.withdrawn {
 		s.within.AndNot(&s.gone)
 	}
+	if e.holders > 0 || c.unitsAlone {
+		e.keepUnits(c)
+	}
 	return c
 }
 
@@ -120,7 +123,7 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	s := &e.try
 	p := &e.parts[c.key.part]
 	within := s.within.Words()
-	if plans == nil && !s.withdrawn && c.all {
+	if plans == nil && !s.withdrawn && c.all && e.holders == 0 && !c.unitsAlone {
 		within = nil
 	}
 	planned := plans != nil && e.maskPlans(plans, limit)

@@ -135,7 +135,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 			c.futile, c.futileLimit = e.passNo, limit
 			j.reason = e.why()
 		}
-		if blocked && j.reason == ReasonResources || j.reason == ReasonNone {
+		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority
 		}
 		if !e.blocks(j) || !plannable(j.reason) {

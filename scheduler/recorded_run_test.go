@@ -332,6 +332,12 @@ func slurmText(err error) string {
 			return failed + row.text
 		}
 	}
+	if e, ok := errors.AsType[*sbatch.SegmentError](err); ok {
+		return "fatal: " + e.Error()
+	}
+	if e, ok := errors.AsType[*sbatch.GPUBindError](err); ok {
+		return "error: " + e.Error()
+	}
 	if e, ok := errors.AsType[*sbatch.Error](err); ok {
 		if c, ok := errors.AsType[sbatch.Conflict](e); ok {
 			return "fatal: " + string(c)

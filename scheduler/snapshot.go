@@ -114,6 +114,7 @@ func (e *engine) visitState(c *codec) {
 	}
 	if c.reading {
 		e.checkLists(c)
+		e.holdUnits()
 	}
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
 		e.visitRow(c, &o.row)

@@ -63,6 +63,9 @@ func (e *engine) admit(s *JobSpec, parts, classes []int32) error {
 			err = fmt.Errorf("partition %s is %s: %w", e.parts[p].spec.Name, e.parts[p].spec.State, ErrSpec)
 			continue
 		}
+		if e.waitsFor(s, p, classes[i]) != ReasonNone {
+			return nil // it waits for a limit of the partition, whatever the nodes have
+		}
 		if err = e.neverRuns(&e.classes.rows[classes[i]]); err == nil {
 			return nil
 		}
@@ -245,6 +248,13 @@ func (e *engine) pushRecords(r int32) {
 	}
 }
 
+// waitsFor is partitionReason for a job that is not booked yet.
+func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
+	j := job{parts: []int32{part}, classes: []int32{class}}
+	j.spec.TimeLimit, j.spec.Account, j.spec.QOS = s.TimeLimit, s.Account, s.QOS
+	return e.partitionReason(&j, 0)
+}
+
 // partitionReason says why the job may not run in partition number i of its
 // list at all, now or ever (spec: backfill 1.4 row 7).
 func (e *engine) partitionReason(j *job, i int) Reason {
@@ -259,8 +269,10 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime:
 		return ReasonPartitionTimeLimit
-	case int64(c.req.MinCPUs) > p.cpus:
+	case int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
 		return ReasonPartitionConfig
+	case c.overMem:
+		return ReasonMaxMemPerLimit
 	case !allowed(s.AllowAccounts, s.DenyAccounts, j.spec.Account):
 		return ReasonAccountNotAllowed
 	case len(j.spec.QOS) > 0 && !allowed(s.AllowQOS, s.DenyQOS, j.spec.QOS[0]):

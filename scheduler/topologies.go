@@ -9,27 +9,34 @@ import (
 
 type topo struct {
 	name   string
+	top    *topology.Topology
 	fitter topology.Fitter
 }
 
-// buildTopologies makes the fitters of the configuration.
+// buildTopologies makes the topologies of the configuration and their fitters.
 func (e *engine) buildTopologies() error {
 	specs := e.cfg.Topologies
 	if len(specs) == 0 {
 		specs = []TopologySpec{{Name: "default", Flat: true}}
 	}
+	list := make([]topology.Spec, len(specs))
 	for i := range specs {
 		s := &specs[i]
 		if len(s.Levels) > 0 {
 			return fmt.Errorf("scheduler: read topology %q: levels: %w", s.Name, ErrUnsupported)
 		}
-		spec := s.topology()
-		t, problems := topology.New(&spec, e.names)
-		if err := problems.Err(); err != nil {
-			return fmt.Errorf("scheduler: read topology %q: %w", s.Name, err)
-		}
-		e.topos = append(e.topos, topo{name: s.Name, fitter: t.Fitter(e.fitOptions(s))})
+		list[i] = s.topology()
 	}
+	all, problems := topology.NewTopologies(list, e.names)
+	if err := problems.Err(); err != nil {
+		return fmt.Errorf("scheduler: read topologies: %w", err)
+	}
+	e.topologies = all
+	for i := range specs {
+		e.topos = append(e.topos, topo{name: specs[i].Name, top: all.At(i), fitter: all.At(i).Fitter(e.fitOptions(&specs[i]))})
+	}
+	e.held.Init(len(e.nodes))
+	e.busy.Init(len(e.nodes))
 	e.totalCPUs = make([]int32, len(e.nodes))
 	for i := range e.totalCPUs {
 		e.totalCPUs[i] = int32(e.pool.Shape(int32(i)).MilliCPU() / 1000)
@@ -37,12 +44,68 @@ func (e *engine) buildTopologies() error {
 	return nil
 }
 
+// fitProfile is the configuration's profile in the words of package topology.
+func (e *engine) fitProfile() topology.Profile {
+	if e.cfg.Profile == ProfileSlurm {
+		return topology.ProfileSlurm
+	}
+	return topology.ProfileBest
+}
+
+// exclusiveTopo reports whether a job of spec in partition p wants its topology
+// units to itself.
+func exclusiveTopo(s *JobSpec, p *partition) bool {
+	return s.Exclusive == ExclusiveTopo || p.spec.Exclusive == ExclusiveTopo
+}
+
+// holdUnits recomputes the nodes kept by running jobs that have their topology
+// units to themselves. It is called when such a job starts or ends.
+func (e *engine) holdUnits() {
+	e.held.Clear()
+	e.holders = 0
+	var set topology.NodeSet
+	for r := range e.jobs.rows {
+		j := &e.jobs.rows[r]
+		if !j.running() || !e.classes.rows[j.classes[j.partIdx]].unitsAlone {
+			continue
+		}
+		if e.holders == 0 {
+			set.Init(len(e.nodes))
+		}
+		e.holders++
+		set.Clear()
+		for i := range j.alloc {
+			set.Add(j.alloc[i].node)
+		}
+		t := &e.topos[e.parts[j.parts[j.partIdx]].topo]
+		e.topologies.AddBlocked(&e.held, t.top, &set, e.fitProfile())
+	}
+}
+
+// keepUnits takes from the nodes of a try those in units that others have to
+// themselves, and for a class that wants its own, those in units that are used.
+func (e *engine) keepUnits(c *class) {
+	if e.holders > 0 {
+		e.try.within.AndNot(&e.held)
+	}
+	if !c.unitsAlone {
+		return
+	}
+	e.busy.Clear()
+	for i := range e.nodes {
+		if len(e.nodes[i].jobs) > 0 {
+			e.busy.Add(topology.NodeID(i))
+		}
+	}
+	used := &e.try.mask
+	used.Clear()
+	e.topologies.AddForbidden(used, e.topos[e.parts[c.key.part].topo].top, &e.busy, e.fitProfile())
+	e.try.within.AndNot(used)
+}
+
 // fitOptions are the rules by which a topology is fitted.
 func (e *engine) fitOptions(s *TopologySpec) topology.Options {
-	o := topology.Options{Defects: e.cfg.Defects}
-	if e.cfg.Profile == ProfileSlurm {
-		o.Profile = topology.ProfileSlurm
-	}
+	o := topology.Options{Defects: e.cfg.Defects, Profile: e.fitProfile()}
 	for word := range strings.SplitSeq(strings.ToLower(s.Parameters), ",") {
 		switch word {
 		case "dragonfly":
