@@ -38,6 +38,13 @@ type outcome struct {
 func (c *cluster) place(r *Request, eligible, required []int, rows [][]uint64, ever bool) outcome {
 	var s Scratch
 	var best outcome
+	least, most := r.NodeRange()
+	if most > 0 && least > most {
+		return best
+	}
+	req := *r
+	req.MinNodes, req.MaxNodes = least, most
+	r = &req
 	for _, pass := range []Pass{PassNear, PassAny} {
 		if ever {
 			pass |= PassEver

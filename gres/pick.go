@@ -47,15 +47,7 @@ func (s *Scratch) pickNeed(g *Grant, nodes []Chosen, i int, r *Request, k int) R
 	if f != RefuseNone {
 		return f
 	}
-	for x, u := range s.sel.taken {
-		if u > 0 {
-			s.sel.jobTaken[k] += u
-			if gr.flags&Divisible != 0 && d.Milli == 0 {
-				u = gr.devs[x].units
-			}
-			g.Devices = append(g.Devices, DeviceGrant{Group: uint16(p.group), Device: int16(x), Units: u})
-		}
-	}
+	pk.hand(g)
 	return RefuseNone
 }
 
@@ -303,21 +295,28 @@ func (pk *picker) perJob(m int64) Refusal {
 
 // fillUp is the second phase of needs counted over the job: what is still
 // missing comes from the first nodes that have it.
-func (s *Scratch) fillUp(dst []Grant, nodes []Chosen, r *Request, pass Pass, need int) Refusal {
+func (s *Scratch) fillUp(dst []Grant, nodes []Chosen, r *Request) Refusal {
 	if r.Has(WholeNode) {
 		return RefuseNone
 	}
 	for k := range r.Needs[:r.NumNeeds] {
 		d := &r.Needs[k]
-		if d.PerJob == 0 || d.PerNode > 0 || d.PerSocket > 0 || d.PerTask > 0 || s.pools[k].shared || !s.pools[k].tracked {
+		if d.PerJob == 0 || d.PerNode > 0 || d.PerSocket > 0 || d.PerTask > 0 {
 			continue
 		}
+		tracked := false
 		for i := 0; i < len(nodes) && s.sel.jobTaken[k] < d.PerJob; i++ {
-			if f := s.fillNode(&dst[i], &nodes[i], r, k, pass, need); f != RefuseNone {
+			sh := nodes[i].Node.Shape
+			x := sh.Group(d.Name)
+			if g := &sh.groups[x]; g.flags&Tracked == 0 || g.over >= 0 || d.Milli > 0 {
+				continue
+			}
+			tracked = true
+			if f := s.fillNode(&dst[i], &nodes[i], r, k); f != RefuseNone {
 				return f
 			}
 		}
-		if s.sel.jobTaken[k] < d.PerJob {
+		if tracked && s.sel.jobTaken[k] < d.PerJob {
 			return RefuseNotEnough
 		}
 	}
@@ -325,7 +324,7 @@ func (s *Scratch) fillUp(dst []Grant, nodes []Chosen, r *Request, pass Pass, nee
 }
 
 // fillNode adds to g what is missing of need k over the job.
-func (s *Scratch) fillNode(g *Grant, c *Chosen, r *Request, k int, pass Pass, need int) Refusal {
+func (s *Scratch) fillNode(g *Grant, c *Chosen, r *Request, k int) Refusal {
 	sh := c.Node.Shape
 	if f := s.findDevices(&c.Node, r, k); f != RefuseNone {
 		return f
@@ -348,11 +347,20 @@ func (s *Scratch) fillNode(g *Grant, c *Chosen, r *Request, k int, pass Pass, ne
 		n -= pk.take(inSocket, q, n)
 	}
 	pk.take(inAny, 0, n)
-	for x, u := range s.sel.taken {
-		if u > 0 {
-			s.sel.jobTaken[k] += u
-			g.Devices = append(g.Devices, DeviceGrant{Group: uint16(p.group), Device: int16(x), Units: u})
-		}
-	}
+	pk.hand(g)
 	return RefuseNone
+}
+
+// hand adds the devices taken to g.
+func (pk *picker) hand(g *Grant) {
+	for x, u := range pk.s.sel.taken {
+		if u == 0 {
+			continue
+		}
+		pk.s.sel.jobTaken[pk.need] += u
+		if pk.gr.flags&Divisible != 0 && pk.d.Milli == 0 {
+			u = pk.gr.devs[x].units
+		}
+		g.Devices = append(g.Devices, DeviceGrant{Group: uint16(pk.p.group), Device: int16(x), Units: u})
+	}
 }

@@ -191,6 +191,25 @@ func (r *Request) WantsJobDevices() bool {
 	return false
 }
 
+// NodeRange returns the node counts to place r with: a known task count bounds
+// the maximum, or with --ntasks-per-node raises the minimum. most 0 is
+// unlimited. With least above most, r cannot be placed.
+//
+// Source: spec/topology.md 2.1.
+func (r *Request) NodeRange() (least, most int32) {
+	least, most = max(r.MinNodes, 1), r.MaxNodes
+	if r.TasksKnown != Given || r.Tasks < 1 {
+		return least, most
+	}
+	if t := r.TasksPerNode; t > 0 {
+		return max(least, int32(ceilDiv(int(r.Tasks), int(t)))), most
+	}
+	if most == 0 || most > r.Tasks {
+		most = max(r.Tasks, least)
+	}
+	return least, most
+}
+
 // JobDevices returns how many devices the whole job asks of need i, 0 if it
 // does not count them over the job.
 func (r *Request) JobDevices(i int) int64 { return r.Needs[i].PerJob }

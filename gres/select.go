@@ -144,12 +144,16 @@ func Select(dst []Grant, nodes []Chosen, r *Request, pass Pass, need int, s *Scr
 			return f
 		}
 	}
-	if f := s.fillUp(dst, nodes, r, pass, need); f != RefuseNone {
+	if f := s.fillUp(dst, nodes, r); f != RefuseNone {
 		return f
 	}
 	for i := range nodes {
 		sortDevices(nodes[i].Node.Shape, r, &dst[i])
 		s.charge(&dst[i], &nodes[i], r, i)
+		// Rounding up to cores and sockets may cost memory that is not there.
+		if dst[i].MemMiB > nodes[i].Node.Shape.FreeMem(nodes[i].Node.Row) {
+			return RefuseMemory
+		}
 	}
 	return RefuseNone
 }
