@@ -135,6 +135,51 @@ func BenchmarkFit(b *testing.B) {
 	}
 }
 
+// benchLevels are zones of 16 racks of 32 nodes, with some room on free nodes.
+func benchLevels(tb testing.TB, n, want int, free float64, ok bool) (*topology.Levels, *topology.LevelRequest) {
+	lv := benchTopology(tb, "tree", n).Levels()
+	r := rand.New(rand.NewPCG(uint64(want), uint64(free*100)))
+	req := &topology.LevelRequest{Count: int32(want), Want: 2, Must: 1, Exclusive: topology.NoLevel, Capacity: make([]int32, n)}
+	for i := range req.Capacity {
+		if r.Float64() < free {
+			req.Capacity[i] = 8
+		}
+	}
+	if !ok {
+		req.Must, req.Want = 2, 2
+		req.Count = 8*32 + int32(want)
+	}
+	return lv, req
+}
+
+func BenchmarkFitLevels(b *testing.B) {
+	for _, n := range []int{1000, 10000, 100000} {
+		for _, want := range []int{1, 64, 1024} {
+			for _, free := range []float64{0.05, 0.5} {
+				for _, ok := range []bool{true, false} {
+					lv, req := benchLevels(b, n, want, free, ok)
+					var ws topology.LevelScratch
+					var res topology.LevelResult
+					if lv.Fit(&ws, req, &res) != ok {
+						continue // cannot be met
+					}
+					b.Run(fmt.Sprintf("kind=levels/nodes=%d/want=%d/free=%v/ok=%v", n, want, free, ok), func(b *testing.B) {
+						b.ReportAllocs()
+						best := time.Hour
+						for b.Loop() {
+							start := time.Now()
+							lv.Fit(&ws, req, &res)
+							best = min(best, time.Since(start))
+						}
+						b.ReportMetric(float64(best), "min-ns/op")
+						b.ReportMetric(float64(res.Steps), "steps/op")
+					})
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkHostlist(b *testing.B) {
 	const text = "n[000001-050000],n[050001-100000]"
 	names, err := topology.ParseHostlist(text)

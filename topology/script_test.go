@@ -22,6 +22,7 @@ type world struct {
 	excl  []exclusiveJob
 	busy  topology.NodeSet
 	ws    *topology.Scratch
+	lv    *topology.Levels
 }
 
 func TestScripts(t *testing.T) {
@@ -86,6 +87,8 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 		return w.edge(t, d)
 	case "fit":
 		return w.fit(t, d)
+	case "levels", "place":
+		return w.placeLevels(t, d)
 	}
 	d.Fatalf(t, "unknown command %s", d.Cmd)
 	return ""
