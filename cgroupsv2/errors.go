@@ -3,6 +3,7 @@ package cgroupsv2
 import (
 	"errors"
 	"strconv"
+	"strings"
 )
 
 // Conditions of a host that callers tell apart.
@@ -132,15 +133,16 @@ type BusyError struct {
 }
 
 func (e *BusyError) Error() string {
-	s := "cgroupsv2: remove " + strconv.Quote(e.Path) + ": "
+	var s strings.Builder
+	s.WriteString("cgroupsv2: remove " + strconv.Quote(e.Path) + ": ")
 	for i, p := range e.Pids {
 		if i == 8 {
-			s += " …"
+			s.WriteString(" …")
 			break
 		}
-		s += strconv.Itoa(p) + " "
+		s.WriteString(strconv.Itoa(p) + " ")
 	}
-	return s + "still inside: " + e.Err.Error()
+	return s.String() + "still inside: " + e.Err.Error()
 }
 
 // Unwrap returns the cause.

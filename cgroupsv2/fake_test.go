@@ -21,7 +21,6 @@ type fake struct {
 type fakeDir struct {
 	files  map[string]string
 	filter *Filter
-	procs  []string
 }
 
 var fakeFiles = map[string][]string{
