@@ -84,3 +84,49 @@ func BenchmarkColumn(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkChurn ends a random job and places another, of one to eight GPUs,
+// on a cluster that is nearly full: what a memory of states is worth when
+// nodes are used in many ways.
+func BenchmarkChurn(b *testing.B) {
+	for _, nodes := range []int{1000, 10_000, 125_000} {
+		b.Run(fmt.Sprintf("nodes=%d", nodes), func(b *testing.B) {
+			p := uniformPool(b, nodes, gpuShape(b, 128, 8, 0, 1<<20))
+			views := []ViewID{p.AddView(allWords(nodes))}
+			var classes []ClassID
+			for _, ask := range []int64{1, 1, 1, 2, 4, 8} {
+				classes = append(classes, p.AddClass(gpuRequest(ask)))
+			}
+			type job struct {
+				node int32
+				g    Grant
+			}
+			var jobs []job
+			rnd := rand.New(rand.NewPCG(7, 8))
+			for {
+				var j job
+				if j.node = p.PlaceOne(classes[rnd.IntN(len(classes))], PassNear, views, nil, &j.g); j.node < 0 {
+					break
+				}
+				p.Take(j.node, &j.g)
+				p.Forget()
+				jobs = append(jobs, j)
+			}
+			b.ReportAllocs()
+			placed := 0
+			for b.Loop() {
+				j := &jobs[rnd.IntN(len(jobs))]
+				if j.node >= 0 {
+					p.Give(j.node, &j.g)
+				}
+				j.node = p.PlaceOne(classes[rnd.IntN(len(classes))], PassNear, views, nil, &j.g)
+				if j.node >= 0 {
+					p.Take(j.node, &j.g)
+					placed++
+				}
+				p.Forget()
+			}
+			b.ReportMetric(float64(placed)/float64(b.N), "placed/op")
+		})
+	}
+}
