@@ -166,6 +166,9 @@ func (n *NodeRow) idle() bool {
 	for i := range n.Shape.groups {
 		g := &n.Shape.groups[i]
 		for _, w := range n.Row[g.off:g.end()] {
+			if g.part != nil {
+				w = uint64(PartitionState(w).Held())
+			}
 			if w != 0 {
 				return false
 			}

@@ -55,6 +55,9 @@ func (s *Scratch) findDevices(n *NodeRow, r *Request, i int) Refusal {
 // device, units of a shared one.
 func (s *Scratch) deviceUnits(n *NodeRow, r *Request, d *Need, g *group, k int, busyOnly bool) (int64, Refusal) {
 	sh := n.Shape
+	if g.part != nil {
+		return g.instances(n.Row, r, d, k)
+	}
 	if d.Type != 0 && g.devs[k].typ != d.Type {
 		return 0, RefuseWrongType
 	}

@@ -12,6 +12,12 @@ type DeviceGrant struct {
 	Type TypeID
 	// Device is the index in the group, or CountOnly.
 	Device int16
+	// Start is where an instance of a partitioned device begins (memory
+	// slice); Type is then its profile.
+	Start uint8
+	// Recut says that the instance did not exist when it was placed: the
+	// device must be cut anew before the job starts. Running instances stay.
+	Recut bool
 	// Units taken: 1 for a whole device, the part of a shared one, the count
 	// of a group without devices. With Units 0 the entry only mentions that
 	// nothing of the type was given, as Slurm's listings do.

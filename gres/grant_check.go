@@ -52,6 +52,9 @@ func (s *Shape) checkDevice(row []uint64, g *Grant, i int) error {
 	if gr.flags&NoConsume != 0 || d.Units == 0 {
 		return nil
 	}
+	if gr.part != nil {
+		return s.checkInstance(row, g, i)
+	}
 	free := gr.count - int64(row[gr.off])
 	if d.Device >= 0 || len(gr.devs) > 0 {
 		if d.Device < 0 || int(d.Device) >= len(gr.devs) {

@@ -62,6 +62,9 @@ func (s *Shape) parseGrant(dst []DeviceGrant, t *DeviceTable, item string) (_ []
 		e.Units = n
 		return append(dst, e), 0, nil
 	}
+	if gr.part != nil {
+		return parseInstances(dst, gr, e, in, open+1)
+	}
 	if gr.over >= 0 {
 		return parseUses(dst, gr, e, in, open+1)
 	}

@@ -118,6 +118,9 @@ func (s *Shape) AppendGRES(dst []byte, t *DeviceTable, g *Grant) []byte {
 // appendRun appends the entries of one group and type.
 func (s *Shape) appendRun(dst []byte, t *DeviceTable, run []DeviceGrant) []byte {
 	gr := &s.groups[run[0].Group]
+	if gr.part != nil {
+		return appendInstances(append(dst, t.Name(gr.name)...), t, run)
+	}
 	dst = append(dst, t.Name(gr.name)...)
 	if run[0].Type != 0 {
 		dst = append(dst, ':')
@@ -267,6 +270,10 @@ func (s *Shape) AppendNodeUsed(dst []byte, t *DeviceTable, row []uint64) []byte 
 				}
 				return gr.used(row, d)
 			})
+			continue
+		}
+		if gr.part != nil {
+			dst = s.appendUsedInstances(appendSep(dst, start), t, row, i)
 			continue
 		}
 		for k := range max(len(gr.types), 1) {

@@ -69,7 +69,7 @@ func (x *index) addShape(s *Shape) (grown bool) {
 		gr := &s.groups[g]
 		for _, typ := range append([]TypeID{0}, gr.types...) {
 			add(gr.name, typ, false, g, s.TypeCount(g, typ))
-			if gr.byUnits || gr.over >= 0 {
+			if gr.part == nil && (gr.byUnits || gr.over >= 0) {
 				add(gr.name, typ, true, g, s.largestDevice(g, typ))
 			}
 		}

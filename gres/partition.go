@@ -134,8 +134,16 @@ func (m *PartitionModel) fits(w PartitionState, profile, start int) bool {
 // there where it exists idle already, then the lowest start. ok is false if
 // there is no room. O(devices · starts · profiles).
 func (m *PartitionModel) Place(devices []PartitionState, profile int) (device int, place PartitionPlace, ok bool) {
+	return m.place(devices, nil, profile)
+}
+
+// place is Place on the devices with usable[i] not 0; nil is all.
+func (m *PartitionModel) place(devices []PartitionState, usable []int64, profile int) (device int, place PartitionPlace, ok bool) {
 	best, bestIdle := 0, false
 	for d, w := range devices {
+		if usable != nil && usable[d] == 0 {
+			continue
+		}
 		worth := -1
 		for s := m.Profiles[profile].Starts; s != 0; s &= s - 1 {
 			start := bits.TrailingZeros8(s)

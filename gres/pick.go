@@ -27,6 +27,8 @@ func (s *Scratch) pickNeed(g *Grant, nodes []Chosen, i int, r *Request, k int) R
 	pk.weighSockets()
 	var f Refusal
 	switch {
+	case gr.part != nil:
+		return pk.instances(g, nodes[i].Node.Row, pk.count(nodes, i))
 	case d.Milli > 0:
 		f = pk.milli(pk.count(nodes, i))
 	case p.shared:

@@ -37,6 +37,8 @@ func (s *Scratch) wholeDevices(g *Grant, c *Chosen, r *Request) Refusal {
 		gr := &sh.groups[x]
 		switch {
 		case gr.over >= 0 && shared>>x&1 == 0, gr.over < 0 && shared>>x&1 != 0:
+		case gr.part != nil:
+			// Instances come with the need that names them.
 		case gr.flags&Explicit != 0:
 			if k := needOf(r, gr.name); k >= 0 {
 				d := &r.Needs[k]
@@ -93,7 +95,7 @@ func sortDevices(sh *Shape, r *Request, g *Grant) {
 	for i := range g.Devices {
 		e := &g.Devices[i]
 		gr := &sh.groups[e.Group]
-		if e.Device >= 0 && gr.over < 0 {
+		if e.Device >= 0 && gr.over < 0 && gr.part == nil {
 			e.Type = gr.devs[e.Device].typ
 		}
 	}

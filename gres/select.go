@@ -116,6 +116,7 @@ type selection struct {
 	room        []int32
 	taken       []int64 // by device: units taken for the need at hand
 	visit       []int16
+	parts       []PartitionState
 	jobTaken    [MaxNeeds]int64
 	links       linkState
 	best        bestSearch

@@ -425,7 +425,10 @@ func TestMilliGPUsPackAndAddUp(t *testing.T) {
 		r.SetNeeds(Need{Name: NameGPU, PerNode: c.whole, Milli: c.milli})
 		g := &Grant{}
 		why, sel := give(NodeRow{Shape: s, Row: row}, &r, &sc, g)
-		got := fmt.Sprint(g.Devices)
+		got := ""
+		for _, d := range g.Devices {
+			got += fmt.Sprintf("[{%d %d %d %d}]", d.Group, d.Type, d.Device, d.Units)
+		}
 		if f := max(why, sel); f != RefuseNone {
 			got = f.String()
 			if got == "BusyShared" {

@@ -49,6 +49,15 @@ type GroupConfig struct {
 	Over NameID
 	// Flags of the group.
 	Flags GroupFlags
+	// Partition says that the devices are cut into instances as jobs need
+	// them: requests then name a profile as type, and Profiles numbers the
+	// model's profiles as types, in its order. It excludes Over and Divisible,
+	// Type and Units of the devices.
+	Partition *PartitionModel
+	Profiles  []TypeID
+	// Plain is the profile that a request without a type gets (Kubernetes'
+	// strategy single); 0 refuses such requests (strategy mixed).
+	Plain TypeID
 	// Scope says who may be together on one device.
 	Scope ShareScope
 }
@@ -132,8 +141,10 @@ type group struct {
 	owner   int  // first owner word, if scope is not ShareAny
 	count   int64
 	devs    []device
-	types   []TypeID // distinct types in order of their first device; nil if untyped
-	sharers []int8   // groups that share this one's devices
+	types   []TypeID        // distinct types in order of their first device; nil if untyped
+	sharers []int8          // groups that share this one's devices
+	part    *PartitionModel // nil unless devices are cut into instances
+	plain   TypeID          // profile of a request without a type
 	// clusters are the sets of devices that belong together: linked at one
 	// level, or on one socket. Only for up to 64 devices.
 	clusters []uint64
@@ -229,12 +240,18 @@ func (s *Shape) addGroup(c *GroupConfig) {
 		}
 		g.devs = append(g.devs, d)
 	}
+	if c.Partition != nil {
+		s.cutGroup(&g, c)
+	}
 	if len(g.devs) > 0 {
 		g.count = 0
 		g.links = true
 		for i := range g.devs {
 			g.count += g.devs[i].units
 			g.links = g.links && len(g.devs[i].links) == len(g.devs)
+		}
+		if g.part != nil {
+			g.count = int64(len(g.devs) * g.part.ComputeSlices)
 		}
 		if g.flags&Divisible != 0 {
 			g.count = int64(len(g.devs))

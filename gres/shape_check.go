@@ -84,6 +84,11 @@ func (g *GroupConfig) validate(before []GroupConfig, cores int) error {
 	case g.Over != 0 && len(g.Devices) != len(before[under].Devices):
 		return fmt.Errorf("%d devices: shares a group of %d", len(g.Devices), len(before[under].Devices))
 	}
+	if g.Partition != nil {
+		if err := g.validatePartition(); err != nil {
+			return err
+		}
+	}
 	for i := range g.Devices {
 		d := &g.Devices[i]
 		if d.Units < 0 {

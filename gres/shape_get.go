@@ -95,6 +95,9 @@ func (s *Shape) TypeCount(g int, t TypeID) int64 {
 	if t == 0 {
 		return s.groups[g].count
 	}
+	if s.groups[g].part != nil {
+		return s.roomOf(&s.groups[g], nil, t)
+	}
 	var n int64
 	for i := range s.groups[g].devs {
 		if d := &s.groups[g].devs[i]; d.typ == t {
@@ -103,6 +106,10 @@ func (s *Shape) TypeCount(g int, t TypeID) int64 {
 	}
 	return n
 }
+
+// GroupPartition returns how the devices of group g are cut into instances,
+// nil if they are not.
+func (s *Shape) GroupPartition(g int) *PartitionModel { return s.groups[g].part }
 
 // amount is what a free device adds to the group's count.
 func (g *group) amount(d *device) int64 {

@@ -14,6 +14,10 @@ func (s *Shape) Union(dst, row []uint64) {
 	for i := range s.groups {
 		g := &s.groups[i]
 		switch {
+		case g.part != nil:
+			for w := g.off; w < g.off+len(g.devs); w++ {
+				dst[w] = uint64(g.part.union(PartitionState(dst[w]), PartitionState(row[w])))
+			}
 		case len(g.devs) == 0:
 			dst[g.off] = max(dst[g.off], row[g.off])
 		case g.byUnits:

@@ -46,10 +46,11 @@ func (s *Shape) FreeMilliCPU(row []uint64) int64 {
 	return int64(s.FreeCores(row)*s.threads) * 1000
 }
 
-// Idle reports whether nothing is in use.
+// Idle reports whether nothing is in use. Instances of partitioned devices may
+// exist idle.
 func (s *Shape) Idle(row []uint64) bool {
-	for _, w := range row {
-		if w != 0 {
+	for i, w := range row {
+		if w != 0 && !s.onlyIdleInstances(i, w) {
 			return false
 		}
 	}
@@ -101,6 +102,9 @@ func (s *Shape) FreeDevices(row []uint64, g int, t TypeID) int64 {
 		}
 		return gr.count - int64(row[gr.off])
 	}
+	if gr.part != nil {
+		return s.roomOf(gr, row, t)
+	}
 	var n int64
 	for d := range gr.devs {
 		if t != 0 && gr.devs[d].typ != t || s.blocked(row, gr, d) {
@@ -128,6 +132,10 @@ func (s *Shape) DeviceOwner(row []uint64, g, d int) uint64 {
 }
 
 func (g *group) used(row []uint64, d int) int64 {
+	if g.part != nil {
+		memory, _ := g.part.load(PartitionState(row[g.off+d]))
+		return int64(bits.OnesCount8(memory))
+	}
 	if g.byUnits {
 		return int64(row[g.off+d])
 	}
@@ -177,6 +185,10 @@ func (s *Shape) Take(row []uint64, g *Grant) {
 		case d.Units == 0 || gr.flags&NoConsume != 0:
 		case d.Device < 0:
 			row[gr.off] += uint64(d.Units)
+		case gr.part != nil:
+			w := &row[gr.off+int(d.Device)]
+			state, _ := gr.part.Take(PartitionState(*w), gr.placeOf(d))
+			*w = uint64(state)
 		case gr.byUnits:
 			row[gr.off+int(d.Device)] += uint64(d.Units)
 		default:
@@ -188,8 +200,8 @@ func (s *Shape) Take(row []uint64, g *Grant) {
 	}
 }
 
-// Give takes g off row: the exact inverse of [Shape.Take]. It does not
-// allocate.
+// Give takes g off row: the exact inverse of [Shape.Take], but for instances of
+// partitioned devices, which stay as idle ones. It does not allocate.
 func (s *Shape) Give(row []uint64, g *Grant) {
 	if !g.SharedCores {
 		for w := range g.Cores {
@@ -207,6 +219,9 @@ func (s *Shape) Give(row []uint64, g *Grant) {
 		case d.Units == 0 || gr.flags&NoConsume != 0:
 		case d.Device < 0:
 			row[gr.off] -= uint64(d.Units)
+		case gr.part != nil:
+			w := &row[gr.off+int(d.Device)]
+			*w = uint64(gr.part.Give(PartitionState(*w), gr.placeOf(d)))
 		case gr.byUnits:
 			row[gr.off+int(d.Device)] -= uint64(d.Units)
 		default:
