@@ -179,12 +179,14 @@ func checkPair(a, b *Record, add func(MergeKind, *Record, int64, int64)) {
 	if a.Name != b.Name {
 		return
 	}
-	switch {
-	case (len(a.Files) > 0) != (len(b.Files) > 0):
+	switch files := len(a.Files) > 0; {
+	case sharedName(a.Name) && (files != (len(b.Files) > 0) || !files):
+		add(SharedMixed, b, 0, 0)
+	case files != (len(b.Files) > 0):
 		add(MixedFiles, b, 0, 0)
 	case (a.Type != "") != (b.Type != ""):
 		add(MixedTypes, b, 0, 0)
-	case len(a.Files) == 0 && a.Type == "":
+	case !files && a.Type == "":
 		add(DuplicateLine, b, 0, 0)
 	}
 	for _, f := range b.Files {
@@ -226,4 +228,28 @@ func validLinks(l []int32) bool {
 		}
 	}
 	return own == 1
+}
+
+// SpreadFlags returns by name the flags that hold for a name on the whole
+// cluster, given the records that the nodes report: Explicit and CountOnly of
+// any node, OneSharing if no node that reports the name lacks it; mps has it
+// unless AllSharing is set.
+//
+// Source: spec/gres.md 3.
+func SpreadFlags(nodes ...[]Record) map[string]RecordFlags {
+	out, not := map[string]RecordFlags{}, map[string]bool{}
+	for _, recs := range nodes {
+		for i := range recs {
+			r := &recs[i]
+			f := r.Flags & (RecordExplicit | RecordCountOnly | RecordOneSharing)
+			if r.Name == "mps" && r.Flags&RecordAllSharing == 0 {
+				f |= RecordOneSharing
+			}
+			not[r.Name] = not[r.Name] || f&RecordOneSharing == 0
+			if out[r.Name] |= f; not[r.Name] {
+				out[r.Name] &^= RecordOneSharing
+			}
+		}
+	}
+	return out
 }

@@ -17,6 +17,7 @@ const (
 	DuplicateLine              // two lines of a name without file and type
 	DuplicateFile              // a file in two lines of a name
 	SharedMixed                // shared lines with and without files, or two without
+	DetectTwice                // two AutoDetect values for one node
 	EnvConflict                // environment flags that differ
 	TooManyFiles               // more than 1024 devices in a line
 	BadLinks                   // Links dropped
@@ -51,7 +52,7 @@ var mergeTexts = [...]string{
 	MergeOK: "no problem", MultipleFewFiles: "MultipleFiles needs two files or more",
 	CountNotFiles: "count differs from the number of files", MixedFiles: "some lines have files and some not",
 	MixedTypes: "some entries have types and some not", DuplicateLine: "duplicate line",
-	DuplicateFile: "file in two lines", SharedMixed: "shared lines mix styles", EnvConflict: "environment flags conflict",
+	DuplicateFile: "file in two lines", SharedMixed: "shared lines mix styles", DetectTwice: "two values for one node", EnvConflict: "environment flags conflict",
 	TooManyFiles: "too many devices in a line", BadLinks: "bad links dropped", Surplus: "more found than configured",
 	UnknownDevice: "detected device is not configured", DetectConflict: "configuration differs from the device",
 	NoFile: "gpu without file dropped", SharedNoGPU: "shared line for a file that is no gpu",

@@ -15,6 +15,11 @@ type NodeConf struct {
 	// the order of groups.
 	GRES  []ConfGRES
 	Types []string
+	// Spread are the flags that hold cluster-wide ([SpreadFlags]); nil uses
+	// those of the node's own records.
+	Spread map[string]RecordFlags
+	// ShardScope and MPSScope say who may be together on a shared device.
+	ShardScope, MPSScope ShareScope
 	// Overrides is SlurmdParameters=config_overrides: counts are not checked.
 	Overrides bool
 }
@@ -76,7 +81,11 @@ func (n *NodeConf) group(t *DeviceTable, name string, conf []ConfGRES, recs []Re
 			g.Flags |= NoConsume
 		}
 	}
-	countOnly, table := false, name == "gpu" && n.hasShared()
+	table := name == "gpu" && n.hasShared()
+	countOnly := n.Spread[name]&RecordCountOnly != 0
+	if n.Spread[name]&RecordExplicit != 0 {
+		g.Flags |= Explicit
+	}
 	for i := range recs {
 		r := &recs[i]
 		countOnly = countOnly || r.Flags&RecordCountOnly != 0
@@ -136,8 +145,16 @@ func (n *NodeConf) shareGroup(g *GroupConfig, name string, recs []Record, before
 	if !own {
 		spreadUnits(units, g.Count)
 	}
-	if flags&RecordOneSharing != 0 || name == "mps" && flags&RecordAllSharing == 0 {
+	one := flags&RecordOneSharing != 0 || name == "mps" && flags&RecordAllSharing == 0
+	if n.Spread != nil {
+		one = n.Spread[name]&RecordOneSharing != 0
+	}
+	if one {
 		g.Flags |= OneSharing
+	}
+	g.Scope = n.ShardScope
+	if name == "mps" {
+		g.Scope = n.MPSScope
 	}
 	for _, u := range units {
 		g.Devices = append(g.Devices, DeviceConfig{Units: u})

@@ -133,6 +133,8 @@ func TestCheckRecordsFindsWhatStopsTheDaemon(t *testing.T) {
 		{"Name=gpu File=/dev/g0\nName=gpu Type=x Count=1", MixedFiles},
 		{"Name=gpu Type=x File=/dev/g0\nName=gpu File=/dev/g1", MixedTypes},
 		{"Name=lic Count=1\nName=lic Count=2", DuplicateLine},
+		{"Name=shard Count=1\nName=shard Count=2", SharedMixed},
+		{"Name=shard Count=1 File=/dev/g0\nName=shard Count=2", SharedMixed},
 		{"Name=gpu File=/dev/g0\nName=gpu File=/dev/g0", DuplicateFile},
 		{"Name=gpu File=/dev/g0 Flags=nvidia_gpu_env\nName=gpu File=/dev/g1 Flags=amd_gpu_env", EnvConflict},
 	} {
@@ -181,5 +183,39 @@ func TestNodeGRESReadsCounts(t *testing.T) {
 	}
 	if _, err := ParseNodeGRES("gpu:a100:2,gpu:2"); err == nil {
 		t.Error("typed and untyped entries of one name were accepted")
+	}
+}
+
+func TestAutoDetectValues(t *testing.T) {
+	names := map[AutoDetect]string{DetectNVML: "nvml", DetectNVIDIA: "nvidia", DetectRSMI: "rsmi", DetectOneAPI: "oneapi", DetectNRT: "nrt"}
+	for _, c := range []struct{ text, want string }{
+		{"nvml", "nvml"}, {"NVML", "nvml"}, {"off", ""}, {"full", "nvml nvidia rsmi oneapi nrt"}, {"nvidia,oneapi", "nvidia oneapi"}, {"offnvml", "nvml"}, {"x", ""},
+	} {
+		var got []string
+		for _, m := range ParseAutoDetect(c.text).AppendMethods(nil) {
+			got = append(got, names[m])
+		}
+		if s := strings.Join(got, " "); s != c.want {
+			t.Errorf("ParseAutoDetect(%q): methods %q, want %q", c.text, s, c.want)
+		}
+	}
+	if a, p := ChooseAutoDetect(DetectNVML, []AutoDetect{DetectOff}); a != DetectOff || p != nil {
+		t.Errorf("own off over global nvml: %v, %v", a, p)
+	}
+	if a, p := ChooseAutoDetect(DetectNVML, nil); a != DetectNVML || p != nil {
+		t.Errorf("global nvml alone: %v, %v", a, p)
+	}
+	if _, p := ChooseAutoDetect(0, []AutoDetect{DetectNVML, DetectNVIDIA}); p == nil || !p.Fatal() {
+		t.Errorf("two own values: %v, want a fatal problem", p)
+	}
+}
+
+func TestSpreadFlags(t *testing.T) {
+	a := gresLines("a", "Name=mps Count=100\nName=ex Count=1 Flags=explicit\nName=shard Count=4 Flags=one_sharing")
+	b := gresLines("b", "Name=mps Count=100 Flags=all_sharing\nName=ex Count=1\nName=shard Count=4 Flags=one_sharing")
+	got := SpreadFlags(a, b)
+	want := map[string]RecordFlags{"mps": 0, "ex": RecordExplicit, "shard": RecordOneSharing}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("mismatch (-want +got):\n%s", d)
 	}
 }

@@ -19,6 +19,18 @@ type Chosen struct {
 
 // A Taking follows a fitter while it takes nodes one by one: the budget of
 // CPUs, and the devices counted over the job. Start it with [Taking.Start].
+//
+// What Slurm's fitters tell Evaluate, with t the Taking so far:
+//   - Nodes that are required (-w) are evaluated and taken first, one by one,
+//     each with need t.Nodes and before t.Granted ([EvaluateAfter]).
+//   - All others are then evaluated at once with what holds after those; least
+//     loaded (LLN) evaluates each in its turn.
+//   - The one-node path looks at nodes in order with need 1 and takes each that
+//     fits, until CPUs suffice and [Taking.Enough] says so; only the last one
+//     is chosen. So devices add up over nodes that are not used: a defect that
+//     a scheduler may leave out by starting a new Taking for each node.
+//
+// Need and Before of each evaluation go into its [Chosen].
 type Taking struct {
 	// CPUs still wanted; may be zero or less.
 	CPUs int32
