@@ -59,6 +59,10 @@ type Options struct {
 	// with Switches, others are placed as if flat; tree only.
 	TopoOptional bool
 
+	// Tries bounds how often a request that does not fit at first is tried again
+	// with a node less. 0 is no bound in ProfileSlurm and 100 in ProfileBest.
+	Tries int32
+
 	// FirstNode gives a job of one node the first that fits, as Slurm does, also
 	// in the profile Best, which otherwise packs: that looks at every eligible
 	// node.
@@ -308,8 +312,12 @@ func (s *Scratch) passes(w way) bool {
 func (s *Scratch) retry(w way, v verdict) bool {
 	s.rankWeak()
 	left := countBits(s.elig)
-	for {
-		if left <= s.min {
+	tries := s.f.opt.Tries
+	if tries == 0 && s.f.opt.Profile == ProfileBest {
+		tries = 100
+	}
+	for try := int32(0); ; try++ {
+		if left <= s.min || tries > 0 && try == tries {
 			return false
 		}
 		switch v {

@@ -4,7 +4,7 @@ package topology
 // smallest sufficient one, else the one with the most CPUs; the lowest on ties.
 //
 // A scan looks for a sufficient run only if the widest could be one, and only if
-// something was taken since the last scan found none.
+// something was taken, or the class is another, since the last scan found none.
 func (s *Scratch) nextRun() int {
 	for {
 		for len(s.heap) > 0 && s.runs[s.heap[0]].nodes == 0 {
@@ -18,11 +18,12 @@ func (s *Scratch) nextRun() int {
 		}
 	}
 	top := s.heap[0]
-	if s.widest >= s.needed() && s.widestCPUs >= s.cpuRem && s.scanned != s.tally {
-		if best := s.smallestSufficient(s.runWeight(&s.runs[top])); best >= 0 {
+	class := s.runWeight(&s.runs[top])
+	if s.widest >= s.needed() && s.widestCPUs >= s.cpuRem && (s.scanned != s.tally || s.scannedClass != class) {
+		if best := s.smallestSufficient(class); best >= 0 {
 			return best
 		}
-		s.scanned = s.tally
+		s.scanned, s.scannedClass = s.tally, class
 	}
 	s.dropTop()
 	return int(top)

@@ -41,10 +41,12 @@ type Scratch struct {
 	runs []run
 	heap []int32
 	// widest and widestCPUs bound the nodes and CPUs of any run, largest the CPUs
-	// of any node; scanned is the tally for which no run was sufficient.
+	// of any node; scanned is the tally for which no run of scannedClass was
+	// sufficient.
 	widest              int
 	widestCPUs, largest int64
 	scanned             tally
+	scannedClass        int64
 
 	// Of the units: count are their candidates, light the lightest weight among
 	// them; pool the candidates of the chosen unit that are not too heavy, pooled

@@ -23,6 +23,8 @@ type world struct {
 	busy  topology.NodeSet
 	ws    *topology.Scratch
 	lv    *topology.Levels
+	held  []topology.Holder
+	who   []string
 }
 
 func TestScripts(t *testing.T) {
@@ -87,6 +89,8 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 		return w.edge(t, d)
 	case "fit":
 		return w.fit(t, d)
+	case "holders", "room", "suggest":
+		return w.room(t, d)
 	case "levels", "place":
 		return w.placeLevels(t, d)
 	}
