@@ -101,7 +101,7 @@ func sortDevices(sh *Shape, r *Request, g *Grant) {
 	}
 	for x := range sh.groups {
 		gr := &sh.groups[x]
-		if len(gr.types) < 2 || gr.over >= 0 || !untyped(r, gr.name) && !r.Has(WholeNode) {
+		if len(gr.types) < 2 || gr.over >= 0 || gr.part != nil || !untyped(r, gr.name) && !r.Has(WholeNode) {
 			continue
 		}
 		has := slices.ContainsFunc(g.Devices[:n], func(e DeviceGrant) bool { return int(e.Group) == x })
