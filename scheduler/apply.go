@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 
+	"github.com/berth-sched/berth/preempt"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -144,6 +145,7 @@ func (e *engine) failed(now Time, ev *Event, r int32) {
 
 func (e *engine) ended(now Time, end *JobEnd, r int32) {
 	j := &e.jobs.rows[r]
+	e.leaveEarly(now, j)
 	e.giveBack(r)
 	state, why := StateCompleted, ReasonNone
 	switch {
@@ -165,6 +167,7 @@ func (e *engine) ended(now Time, end *JobEnd, r int32) {
 func (e *engine) toQueue(now Time, r int32, begin Time) {
 	j := &e.jobs.rows[r]
 	j.state = StatePending
+	j.evict = eviction{}
 	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue
 	j.reason = ReasonNone
 	j.restarts++
@@ -300,7 +303,11 @@ func (e *engine) setPartition(now Time, ev *Event) error {
 	if spec.Topology != e.parts[p].spec.Topology {
 		return fmt.Errorf("scheduler: apply %s: partition %q: topology: %w", ev.Kind, spec.Name, ErrUnsupported)
 	}
+	if _, err := preempt.ParseModes(spec.PreemptMode); err != nil {
+		return fmt.Errorf("scheduler: apply %s: partition %q: %w: %w", ev.Kind, spec.Name, ErrSpec, err)
+	}
 	e.parts[p].setSpec(&spec)
+	_ = e.buildPreempt() // what it reads has been read above
 	e.rerank(now)
 	e.freed++
 	return nil
@@ -315,9 +322,13 @@ func (e *engine) setParameters(ev *Event) error {
 	if err := probe.Validate(); err != nil {
 		return err
 	}
+	if _, err := ev.Config.Preempt.rule(); err != nil {
+		return fmt.Errorf("scheduler: apply %s: %w: %w", ev.Kind, ErrSpec, err)
+	}
 	e.cfg.Parameters = *ev.Config
 	e.par = ev.Config.effective(e.cfg.Profile)
 	e.buildRanker()
+	_ = e.buildPreempt() // what it reads has been read above
 	e.rerank(e.now)
 	e.freed++
 	return nil

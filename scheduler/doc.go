@@ -33,7 +33,7 @@
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
 // dependencies, licences, reservations, --prefer, bracketed feature
-// alternatives and counts, levels, preemption, cohorts, shared units (shard,
+// alternatives and counts, levels, cohorts, shared units (shard,
 // mps), steps, resizing, adding and removing nodes and partitions at run time.
 // Accounts, QOS and their limits are stored and shown, not enforced; fair-share,
 // QOS and association weights count 0 (see [Unenforced]).

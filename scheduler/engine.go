@@ -55,6 +55,7 @@ type engine struct {
 	coreWords    int // of the widest shape
 	trackedKinds []gres.Kind
 	timers       timers
+	pre          preempter
 
 	try scratch
 }

@@ -19,6 +19,7 @@ const (
 	flagFixedPrio // an operator set the priority
 	flagCancel    // cancelled by its user while running
 	flagQueued    // has records in the queue
+	flagAway      // gone for the length of a trial of preemption
 )
 
 // A nodeGrant is what a job holds on one node.
@@ -52,6 +53,7 @@ type job struct {
 	firstPair int16    // pair of its first record
 	endState  JobState // state to take when Ended arrives
 	endWhy    Reason
+	evict     eviction
 
 	parts   []int32 // partitions it may run in, in its order
 	classes []int32 // class of each

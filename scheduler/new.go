@@ -50,6 +50,9 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.rank.basic = 1<<32 - 65536
+	if err := e.buildPreempt(); err != nil {
+		return nil, err
+	}
 	return e, nil
 }
 
@@ -76,9 +79,6 @@ func (e *engine) unsupported() []error {
 	}
 	if len(e.cfg.Reservations) > 0 {
 		no("reservations")
-	}
-	if t := e.par.Preempt.Type; t != "" {
-		no("preemption " + t)
 	}
 	return errs
 }

@@ -12,6 +12,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.counts.Passes++
 	e.passNo++
 	e.try.names = e.try.names[:0]
+	e.pre.wake = Never
 	dst = e.endings(dst)
 	e.wakePending()
 	e.queue.merge(e.alive)
@@ -39,6 +40,7 @@ func (e *engine) decide(dst []Decision, r int32, op Op) []Decision {
 	}
 	if op != OpStart {
 		d.Reason = j.endWhy
+		d.For = j.evict.by
 	}
 	from := len(e.try.names)
 	for i := range j.alloc {
@@ -65,6 +67,10 @@ func (e *engine) endings(dst []Decision) []Decision {
 		if e.limitStale(&t) {
 			continue
 		}
+		if j.graceOver() {
+			dst = e.expel(dst, t.row)
+			continue
+		}
 		j.flags |= flagEnding
 		j.endState, j.endWhy = StateTimeout, ReasonTimeLimit
 		dst = e.decide(dst, t.row, OpKill)
@@ -74,6 +80,9 @@ func (e *engine) endings(dst []Decision) []Decision {
 
 // killTime is when a running job has used its limit and what it may overrun.
 func (e *engine) killTime(j *job) Time {
+	if j.graceOver() {
+		return j.end
+	}
 	over := e.par.OverTimeLimit
 	if p := e.parts[j.parts[j.partIdx]].spec.OverTimeLimit; p != nil {
 		over = *p
@@ -160,6 +169,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		j = &e.jobs.rows[rec.row]
 		j.reason = e.why()
+		dst = e.preempt(dst, rec, nil)
 		if e.blocks(j) {
 			p.failedIn = e.passNo
 			if len(e.parts) > 1 {
@@ -246,6 +256,7 @@ func (e *engine) Wake() (Time, bool) {
 			at = min(at, e.nextBF)
 		}
 	}
+	at = min(at, e.pre.wake)
 	return max(at, e.now), at != Never
 }
 

@@ -134,6 +134,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 			}
 			c.futile, c.futileLimit = e.passNo, limit
 			j.reason = e.why()
+			dst = e.preempt(dst, rec, &e.plans)
 		}
 		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority
@@ -310,7 +311,7 @@ func (e *engine) rowInstant(dst []uint64, sh *gres.Shape, n topology.NodeID, t T
 	dst = append(dst[:0], e.pool.Row(int32(n))...)
 	if t > e.now {
 		for _, r := range e.nodes[n].jobs {
-			if j := &e.jobs.rows[r]; j.end != Never && e.expectedEnd(j) <= t {
+			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 && j.end != Never && e.expectedEnd(j) <= t {
 				sh.Give(dst, j.grantOn(n))
 			}
 		}

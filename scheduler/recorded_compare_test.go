@@ -22,10 +22,14 @@ func (r *recordedRun) compare() string {
 	slices.Sort(names)
 	for _, n := range names {
 		if n == "victims" {
-			var want []string
-			if err := json.Unmarshal(r.c.Expect[n], &want); err != nil {
+			var list []struct{ Name string }
+			if err := json.Unmarshal(r.c.Expect[n], &list); err != nil {
 				out = append(out, err.Error())
 				continue
+			}
+			var want []string
+			for _, v := range list {
+				want = append(want, v.Name)
 			}
 			var got []string
 			for v := range r.victims {

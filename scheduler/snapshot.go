@@ -93,11 +93,12 @@ func (e *engine) visitState(c *codec) {
 	num(c, &e.nextCal)
 	num(c, &e.nextBF)
 	num(c, &e.rank.basic)
+	num(c, &e.pre.wake)
 	c.uint(&e.plans.seen.freed)
 	c.uint(&e.plans.seen.seq)
 	c.uint(&e.plans.seen.arrivals)
 	c.bool(&e.plans.seen.valid)
-	for _, v := range []*uint64{&e.counts.Ended, &e.counts.Starts, &e.counts.Requeues, &e.counts.Passes} {
+	for _, v := range []*uint64{&e.counts.Ended, &e.counts.Starts, &e.counts.Requeues, &e.counts.Preemptions, &e.counts.Passes} {
 		c.uint(v)
 	}
 	for i := range e.nodes {
@@ -228,6 +229,10 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.restarts)
 	num(c, &j.endState)
 	num(c, &j.endWhy)
+	num(c, &j.evict.by)
+	num(c, &j.evict.at)
+	num(c, &j.evict.mode)
+	num(c, &j.evict.askedAt)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
 		visitGrant(c, &a.grant)
@@ -383,6 +388,7 @@ func (e *engine) hash() uint64 {
 		for _, v := range [...]uint64{
 			uint64(j.state), uint64(j.flags), uint64(j.reason), uint64(j.prio), uint64(j.submit), uint64(j.begin), uint64(j.eligible),
 			uint64(j.start), uint64(j.end), uint64(j.limit), j.seq, uint64(j.restarts), uint64(len(j.alloc)),
+			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt),
 		} {
 			x = mix(x ^ v)
 		}

@@ -172,8 +172,9 @@ type Metrics struct {
 	Pending, Running int
 	// Ended counts jobs that ended since the beginning.
 	Ended uint64
-	// Starts, Requeues and Passes since the beginning.
-	Starts, Requeues, Passes uint64
+	// Starts, Requeues, Preemptions (victims chosen) and Passes since the
+	// beginning.
+	Starts, Requeues, Preemptions, Passes uint64
 	// CPUMilliUsed, GPUMilliUsed and NodesUsed now.
 	CPUMilliUsed, GPUMilliUsed int64
 	// NodesUsed is the number of nodes with a job.

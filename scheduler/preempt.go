@@ -1,0 +1,252 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/berth-sched/berth/preempt"
+	"github.com/berth-sched/berth/topology"
+)
+
+// messageTimeout stands for Slurm's MessageTimeout: with KillWait the time that
+// a job waits for its victims before it may choose others (spec: preempt 5.4).
+const messageTimeout = 10 * time.Second
+
+// A preempter is the engine's preemption: the configured rule, and scratch. Of
+// the books it holds only wake.
+type preempter struct {
+	on    bool
+	rule  preempt.Rule
+	qos   []preempt.QOS
+	ids   map[string]int32    // of QOS; looked up, never ranged over
+	parts []preempt.Partition // by partition
+
+	wake Time // when a job stops being exempt that would have been taken
+
+	search  preempt.Search
+	rows    []int32 // job rows of the candidates, in order of submission
+	keys    []uint64
+	order   []int32
+	victims []int32
+	trial   trial
+}
+
+// An eviction is what a job knows of its own preemption, and of the victims it
+// waits for.
+type eviction struct {
+	by      JobID        // who it makes room for; 0 nobody
+	at      Time         // when its grace is over
+	mode    preempt.Mode // what happens then
+	askedAt Time         // when it last chose victims; 0 never
+}
+
+// buildPreempt makes the rule follow parameters, partitions and QOS.
+func (e *engine) buildPreempt() error {
+	p := &e.pre
+	p.wake = Never
+	wrap := func(err error) error { return fmt.Errorf("scheduler: read preemption: %w: %w", ErrSpec, err) }
+	r, err := e.par.Preempt.rule()
+	if err != nil {
+		return wrap(err)
+	}
+	p.parts = make([]preempt.Partition, len(e.parts))
+	for i := range e.parts {
+		s := &e.parts[i].spec
+		p.parts[i] = preempt.Partition{Tier: e.parts[i].tier, Grace: s.GraceTime}
+		if p.parts[i].Modes, err = preempt.ParseModes(s.PreemptMode); err != nil {
+			return wrap(err)
+		}
+	}
+	p.ids = make(map[string]int32, len(e.cfg.QOS))
+	for i := range e.cfg.QOS {
+		p.ids[strings.ToLower(e.cfg.QOS[i].Name)] = int32(i)
+	}
+	p.qos = make([]preempt.QOS, len(e.cfg.QOS))
+	for i := range e.cfg.QOS {
+		s := &e.cfg.QOS[i]
+		q := preempt.QOS{Priority: s.Priority, Grace: s.GraceTime, Exempt: -1}
+		if s.ExemptTime != nil {
+			q.Exempt = *s.ExemptTime
+		}
+		if q.Modes, err = preempt.ParseModes(s.PreemptMode); err != nil {
+			return wrap(err)
+		}
+		for _, name := range s.Preempt {
+			if id, ok := p.ids[strings.ToLower(name)]; ok {
+				q.Preempt = append(q.Preempt, id)
+			}
+		}
+		slices.Sort(q.Preempt)
+		p.qos[i] = q
+	}
+	p.rule, p.on = r, r.Type != preempt.TypeNone
+	return nil
+}
+
+// rule reads the parameters.
+func (p *PreemptParameters) rule() (r preempt.Rule, err error) {
+	if r.Type, err = preempt.ParseType(p.Type); err != nil {
+		return r, err
+	}
+	if r.Cluster, err = preempt.ParseModes(p.Mode); err != nil {
+		return r, err
+	}
+	r.Exempt = p.ExemptTime
+	r.Parameters, err = preempt.ParseParameters(p.Parameters)
+	return r, err
+}
+
+// preemptJob fills what the pair rule looks at of a job in partition number
+// pair of its list.
+func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
+	p := &e.pre
+	*dst = preempt.Job{
+		Priority: j.prio, Part: &p.parts[j.parts[pair]], QOSID: -1, Nodes: int32(len(j.alloc)), Requeueable: e.mayRequeue(j),
+	}
+	if len(j.spec.QOS) > 0 {
+		if id, ok := p.ids[strings.ToLower(j.spec.QOS[0])]; ok {
+			dst.QOS, dst.QOSID = &p.qos[id], id
+		}
+	}
+	if j.running() {
+		dst.Age = e.now.Sub(j.start)
+	}
+}
+
+// preempt chooses victims for a record that does not fit, and appends what they
+// are told. The job itself starts in a later pass, once they are gone.
+func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision {
+	p := &e.pre
+	j := &e.jobs.rows[rec.row]
+	if !p.on || !e.collectVictims(rec) {
+		return dst
+	}
+	t := &p.trial
+	t.open(e, rec, plans)
+	defer t.close()
+	if t.leaving > 0 && t.Fits() {
+		return dst // what it needs is already on its way out
+	}
+	if j.evict.askedAt > 0 && e.now < j.evict.askedAt.Add(e.par.KillWait+messageTimeout) {
+		return dst
+	}
+	p.order = preempt.AppendOrder(p.order[:0], p.keys)
+	n, strict := p.rule.Reorders()
+	var ok bool
+	p.victims, ok = p.search.Greedy(p.victims[:0], p.order, n, strict, t)
+	t.close()
+	if !ok || len(p.victims) == 0 {
+		return dst
+	}
+	j.evict.askedAt = e.now
+	for _, c := range p.victims {
+		dst = e.evict(dst, p.rows[c], rec)
+	}
+	return dst
+}
+
+// collectVictims lists the jobs that a record may take, in order of submission,
+// and reports whether there are any.
+func (e *engine) collectVictims(rec record) bool {
+	p := &e.pre
+	var me, it preempt.Job
+	j := &e.jobs.rows[rec.row]
+	e.preemptJob(&me, j, rec.pair)
+	nodes := &e.parts[j.parts[rec.pair]].nodes
+	p.rows, p.keys = p.rows[:0], p.keys[:0]
+	for r := range e.jobs.rows {
+		v := &e.jobs.rows[r]
+		if !v.running() || v.flags&flagEnding != 0 || v.evict.by != 0 {
+			continue
+		}
+		e.preemptJob(&it, v, v.partIdx)
+		if !p.rule.Eligible(&me, &it) {
+			if age := it.Age; p.rule.May(&me, &it) && age < p.rule.ExemptTime(&it) {
+				p.wake = min(p.wake, v.start.Add(p.rule.ExemptTime(&it)))
+			}
+			continue
+		}
+		if m := p.rule.ModeOf(&it); m != preempt.ModeCancel && m != preempt.ModeRequeue || !meets(v, nodes) {
+			continue
+		}
+		p.rows = append(p.rows, int32(r))
+	}
+	slices.SortFunc(p.rows, func(a, b int32) int {
+		x, y := &e.jobs.rows[a], &e.jobs.rows[b]
+		return cmp.Or(cmp.Compare(x.submit, y.submit), cmp.Compare(x.id, y.id))
+	})
+	for _, r := range p.rows {
+		v := &e.jobs.rows[r]
+		e.preemptJob(&it, v, v.partIdx)
+		p.keys = append(p.keys, p.rule.Key(&it))
+	}
+	return len(p.rows) > 0
+}
+
+// meets reports whether a job holds a node of the set.
+func meets(j *job, s *topology.NodeSet) bool {
+	for i := range j.alloc {
+		if s.Has(j.alloc[i].node) {
+			return true
+		}
+	}
+	return false
+}
+
+// evict tells a victim to make room for a record's job: at once, or when its
+// grace is over.
+func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
+	j := &e.jobs.rows[r]
+	var it preempt.Job
+	e.preemptJob(&it, j, j.partIdx)
+	grace := e.pre.rule.GraceOf(&it)
+	j.evict.by, j.evict.mode = rec.id, e.pre.rule.ModeOf(&it)
+	j.evict.at = e.now.Add(grace)
+	e.counts.Preemptions++
+	if grace <= 0 {
+		return e.expel(dst, r)
+	}
+	// The job's own limit stays if it comes first.
+	if j.end > j.evict.at {
+		j.end = j.evict.at
+		e.pushLimit(r)
+	}
+	dst = e.decide(dst, r, OpPreempt)
+	d := &dst[len(dst)-1]
+	d.At, d.Reason = j.end, ReasonPreempted
+	return dst
+}
+
+// expel ends a victim whose grace is over.
+func (e *engine) expel(dst []Decision, r int32) []Decision {
+	j := &e.jobs.rows[r]
+	op := OpKill
+	j.flags |= flagEnding
+	j.endState, j.endWhy = StatePreempted, ReasonPreempted
+	if j.evict.mode == preempt.ModeRequeue {
+		op = OpRequeue
+		j.flags |= flagRequeue
+		j.begin = e.now.Add(e.par.RequeueDelay)
+	}
+	return e.decide(dst, r, op)
+}
+
+// leaveEarly prepares the books for a victim that ended within its grace: what
+// was to happen at its end happens now (spec: preempt 7).
+func (e *engine) leaveEarly(now Time, j *job) {
+	if j.evict.by == 0 || j.flags&flagEnding != 0 {
+		return
+	}
+	j.flags |= flagEnding
+	j.endState, j.endWhy = StatePreempted, ReasonPreempted
+	if j.evict.mode == preempt.ModeRequeue {
+		j.flags |= flagRequeue
+		j.begin = now.Add(e.par.RequeueDelay)
+	}
+}
+
+// graceOver reports whether a job at its limit is there as a victim.
+func (j *job) graceOver() bool { return j.evict.by != 0 && j.evict.at <= j.end }

@@ -1,0 +1,114 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// A trial tries a record without some of the running jobs, on the pool's undo
+// log. It is the preempt.Trial of the engine; candidates are numbers of
+// preempter.rows.
+type trial struct {
+	e       *engine
+	rec     record
+	plans   *planner
+	limit   time.Duration
+	base    int     // mark below everything
+	marks   []int   // below each removed candidate
+	gone    []int32 // rows of the removed jobs, those leaving anyway first
+	leaving int
+	place   topology.NodeSet
+}
+
+// open begins a trial in which jobs that were told to make room are gone.
+func (t *trial) open(e *engine, rec record, plans *planner) {
+	t.e, t.rec, t.plans = e, rec, plans
+	j := &e.jobs.rows[rec.row]
+	t.limit = e.timeLimit(j, int(rec.pair))
+	t.marks, t.gone = t.marks[:0], t.gone[:0]
+	t.base = e.pool.Mark()
+	if t.place.Len() != len(e.nodes) {
+		t.place.Init(len(e.nodes))
+	}
+	for r := range e.jobs.rows {
+		if v := &e.jobs.rows[r]; v.running() && v.evict.by != 0 {
+			t.take(int32(r))
+		}
+	}
+	t.leaving = len(t.gone)
+}
+
+// close puts everything back.
+func (t *trial) close() {
+	if t.e == nil {
+		return
+	}
+	t.e.pool.Rollback(t.base)
+	for _, r := range t.gone {
+		t.e.jobs.rows[r].flags &^= flagAway
+	}
+	t.e = nil
+}
+
+func (t *trial) take(r int32) {
+	j := &t.e.jobs.rows[r]
+	for i := range j.alloc {
+		t.e.pool.Give(int32(j.alloc[i].node), &j.alloc[i].grant)
+	}
+	j.flags |= flagAway
+	t.gone = append(t.gone, r)
+}
+
+// Remove takes a candidate's resources away.
+func (t *trial) Remove(c int32) {
+	t.marks = append(t.marks, t.e.pool.Mark())
+	t.take(t.e.pre.rows[c])
+}
+
+// Undo puts back the last n.
+func (t *trial) Undo(n int) {
+	if n == 0 {
+		return
+	}
+	at := len(t.marks) - n
+	t.e.pool.Rollback(t.marks[at])
+	t.marks = t.marks[:at]
+	for _, r := range t.gone[t.leaving+at:] {
+		t.e.jobs.rows[r].flags &^= flagAway
+	}
+	t.gone = t.gone[:t.leaving+at]
+}
+
+// Fits reports whether the record fits, and notes where.
+func (t *trial) Fits() bool {
+	e := t.e
+	s := &e.try
+	s.hold, s.refusal = false, topology.Refusal{}
+	c := e.openFit(t.rec)
+	ok := false
+	if c.one {
+		ok = e.placeOne(c, t.limit, t.plans)
+	} else {
+		ok = e.placeMany(c, t.limit, t.plans)
+	}
+	if ok {
+		t.place.Clear()
+		for _, n := range s.nodes {
+			t.place.Add(n)
+		}
+	}
+	return ok
+}
+
+// Touches counts the nodes that a candidate holds of the last place.
+func (t *trial) Touches(c int32) int32 {
+	j := &t.e.jobs.rows[t.e.pre.rows[c]]
+	n := int32(0)
+	for i := range j.alloc {
+		if t.place.Has(j.alloc[i].node) {
+			n++
+		}
+	}
+	return n
+}
