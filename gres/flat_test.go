@@ -18,6 +18,7 @@ type cluster struct {
 	lln     bool
 	drained []int
 	maxMem  MemLimits
+	tooFew  int // usable nodes of the last choice among several
 }
 
 func (c *cluster) index(name string) int { return slices.Index(c.names, name) }
@@ -51,6 +52,9 @@ func (c *cluster) place(r *Request, eligible, required []int, rows [][]uint64, e
 		}
 		chosen, nodes := c.choose(r, eligible, required, rows, pass, &s)
 		if chosen == nil {
+			if r.MaxNodes != 1 && c.tooFew > 0 && c.tooFew < int(r.MinNodes) {
+				break // some nodes do, but not enough: no second pass
+			}
 			continue
 		}
 		best.found, best.nodes = true, nodes
@@ -78,6 +82,7 @@ func (c *cluster) view(i int, rows [][]uint64) NodeRow {
 }
 
 func (c *cluster) choose(r *Request, eligible, required []int, rows [][]uint64, pass Pass, s *Scratch) ([]Chosen, []int) {
+	c.tooFew = 0
 	if len(eligible) < int(r.MinNodes) {
 		return nil, nil
 	}
@@ -102,6 +107,7 @@ func (c *cluster) choose(r *Request, eligible, required []int, rows [][]uint64, 
 			f.nodes = append(f.nodes, i)
 		}
 	}
+	c.tooFew = len(f.nodes)
 	start, first := f.t, maps.Clone(f.taken)
 	for {
 		f.t, f.taken = start, maps.Clone(first)

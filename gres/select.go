@@ -29,6 +29,9 @@ type Chosen struct {
 //     fits, until CPUs suffice and [Taking.Enough] says so; only the last one
 //     is chosen. So devices add up over nodes that are not used: a defect that
 //     a scheduler may leave out by starting a new Taking for each node.
+//   - If in the first pass some nodes do, but fewer than the minimum, there is
+//     no second pass; if none does, or enough do and yet the set fails, there
+//     is.
 //
 // Need and Before of each evaluation go into its [Chosen].
 type Taking struct {
