@@ -245,17 +245,39 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	if s.UseMinNodes || r.MaxNodes == 0 || r.Has(gres.ImpliedMaxNodes) {
 		key.fit.want = r.MinNodes
 	}
-	for _, n := range s.NodeSizes {
+	for _, n := range e.sizes(s, &r) {
 		key.fit.sizes = string(binary.LittleEndian.AppendUint32([]byte(key.fit.sizes), uint32(n)))
 	}
 	nodes, all, err := e.nodesOf(p, s)
 	if err != nil {
 		return 0, err
 	}
+	if list != nil && list.Count() <= int(r.MinNodes) && nodes != nil && s.Exclude != "" && !nodes.Contains(list) && e.excludes(s, list) {
+		return 0, fmt.Errorf("a required node is excluded: %w", ErrUnknownNode)
+	}
 	return e.internClass(&key, func(c *class) {
 		c.overMem = !inLimit
 		e.buildClass(c, p, nodes, all, list, s)
 	}), nil
+}
+
+// excludes reports whether the job's excluded nodes meet list.
+func (e *engine) excludes(s *JobSpec, list *topology.NodeSet) bool {
+	x, err := e.nodeList("excluded nodes", s.Exclude)
+	return err == nil && x != nil && x.Intersects(list)
+}
+
+// sizes are the node counts that will do: those listed, or with
+// TopoMaxSizeUnroll on a block topology those of a range (spec: topology 1.5).
+func (e *engine) sizes(s *JobSpec, r *gres.Request) []int32 {
+	if len(s.NodeSizes) > 0 || e.unroll == 0 || s.MaxNodes <= s.MinNodes || r.MaxNodes-r.MinNodes >= e.unroll {
+		return s.NodeSizes
+	}
+	var all []int32
+	for n := r.MinNodes; n <= r.MaxNodes; n++ {
+		all = append(all, n)
+	}
+	return all
 }
 
 // memLimits are the memory limits of a partition, and what they are measured
@@ -325,7 +347,10 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	c.one = k.max == 1 && list == nil && k.sizes == "" && e.topos[p.topo].fitter.Kind() != topology.KindTorus3D
 	f := &c.fit
 	f.Min, f.Want, f.Max = k.min, k.want, k.max
-	f.Sizes, f.SizeFloor = slices.Clone(s.NodeSizes), p.spec.MinNodes
+	f.SizeFloor = p.spec.MinNodes
+	for b := []byte(k.sizes); len(b) > 0; b = b[4:] {
+		f.Sizes = append(f.Sizes, int32(binary.LittleEndian.Uint32(b)))
+	}
 	f.Tasks, f.TasksPerNode, f.TaskCPUs = r.Tasks, r.TasksPerNode, r.CPUsPerTask
 	f.MinCPUs, f.MaxCPUs, f.NodeCPUs = int64(r.MinCPUs), int64(r.MaxCPUs), r.NodeCPUs
 	f.WholeNode = r.Has(gres.WholeNode)
@@ -334,9 +359,6 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	f.BusyFirst, f.SerialAtEnd = e.par.Plan.BusyNodes, e.par.Select.PackSerialAtEnd
 	f.Segment, f.SpreadSegments, f.Consolidate = k.segment, k.spreadSeg, k.consolidate
 	f.Switches, f.SwitchWait = k.switches, k.switchWait
-	if f.Switches > 0 && f.SwitchWait == 0 {
-		f.SwitchWait = -1
-	}
 	var taking gres.Taking
 	taking.Start(r)
 	f.BudgetCPUs = int64(taking.CPUs)

@@ -29,6 +29,7 @@ type engine struct {
 	defPart    int32
 	topos      []topo
 	topologies *topology.Topologies
+	unroll     int32 // TopoMaxSizeUnroll, 0 off
 	classes    classTable
 	users      nameTable
 	features   map[string]*topology.NodeSet // looked up, never ranged over
@@ -50,6 +51,7 @@ type engine struct {
 	arrivals     uint64           // rises whenever a job comes or changes
 	passNo       uint64
 	nextCal      Time // next computation of priorities
+	nextSwitch   Time // when a job has waited long enough for few switches
 	nextBF       Time // next planning pass
 	counts       Metrics
 	coreWords    int // of the widest shape

@@ -253,6 +253,10 @@ func (e *engine) neverRuns(c *class) error {
 		return nil
 	}
 	s := &e.try
+	if e.cfg.Defects && (c.one && e.addsUp(c) || e.sharesAddUp(c)) {
+		c.runs = true
+		return nil
+	}
 	count := e.idleColumns(c)
 	if count < int(c.min) {
 		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
@@ -272,11 +276,55 @@ func (e *engine) neverRuns(c *class) error {
 	s.nodes = append(s.nodes[:0], s.res.Nodes...)
 	e.chooseIdle(c)
 	s.need(len(s.nodes))
-	if why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work); why != gres.RefuseNone && !e.cfg.Defects {
+	if why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work); why != gres.RefuseNone && (!e.cfg.Defects || why == gres.RefuseSpread) {
 		return fmt.Errorf("the nodes cannot give it together (%s): %w", why, ErrNeverRuns)
 	}
 	c.runs = true
 	return nil
+}
+
+// addsUp copies a defect: GPUs counted over a one-node job add up over the nodes
+// tried, so that a job for more than any node has is accepted and waits for ever
+// (spec: gres 9).
+func (e *engine) addsUp(c *class) bool {
+	for i := range c.req.Needs[:c.req.NumNeeds] {
+		n := &c.req.Needs[i]
+		if n.PerJob == 0 || n.PerTask > 0 || n.Name != gres.NameGPU {
+			continue
+		}
+		var most, all int64
+		for id := range c.nodes.All() {
+			sh := e.pool.Shape(int32(id))
+			if g := sh.Group(n.Name); g >= 0 {
+				k := sh.TypeCount(g, n.Type)
+				most, all = max(most, k), all+k
+			}
+		}
+		if n.PerJob > most && n.PerJob <= all {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesAddUp copies another: shares of one GPU are tested against all of the
+// node's, so that more than a GPU holds is accepted and waits (spec: gres 6).
+func (e *engine) sharesAddUp(c *class) bool {
+	for i := range c.req.Needs[:c.req.NumNeeds] {
+		n := &c.req.Needs[i]
+		if n.PerNode == 0 || n.Name != gres.NameShard && n.Name != gres.NameMPS {
+			continue
+		}
+		nodes := 0
+		for id := range c.nodes.All() {
+			sh := e.pool.Shape(int32(id))
+			if g := sh.Group(n.Name); g >= 0 && sh.TypeCount(g, n.Type) >= n.PerNode {
+				nodes++
+			}
+		}
+		return nodes >= int(c.min)
+	}
+	return false
 }
 
 // idleColumns fills the columns as if every node of the class were idle and

@@ -43,6 +43,7 @@ type job struct {
 	user      int32 // interned user name
 	submit    Time
 	begin     Time // earliest start
+	firstTry  Time // when a topology was first asked for few switches; Never before
 	eligible  Time // since when it earns age; Never if it does not
 	start     Time // when it started, or is planned to; Never unknown
 	end       Time // limit of a running job, plan's end, or when it ended
@@ -116,7 +117,7 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0]}
+	*j = job{id: id, firstTry: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0]}
 	t.row[id] = r
 	return r
 }

@@ -50,6 +50,7 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.rank.basic = 1<<32 - 65536
+	e.nextSwitch = Never
 	if err := e.buildPreempt(); err != nil {
 		return nil, err
 	}

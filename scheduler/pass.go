@@ -13,6 +13,10 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.passNo++
 	e.try.names = e.try.names[:0]
 	e.pre.wake = Never
+	if e.now >= e.nextSwitch {
+		e.nextSwitch = Never
+		e.arrivals++ // plans are tried again
+	}
 	dst = e.endings(dst)
 	e.wakePending()
 	e.queue.merge(e.alive)
@@ -168,7 +172,12 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			continue
 		}
 		j = &e.jobs.rows[rec.row]
-		j.reason = e.why()
+		if e.try.hold && e.cfg.Profile == ProfileSlurm {
+			// Its cores can never be laid out: Slurm holds it.
+			e.hold(rec.row, true)
+			continue
+		}
+		j.reason = e.why(j.classes[rec.pair])
 		dst = e.preempt(dst, rec, nil)
 		if e.blocks(j) {
 			p.failedIn = e.passNo
@@ -249,6 +258,7 @@ func (e *engine) Wake() (Time, bool) {
 		}
 	}
 	if e.counts.Pending > 0 {
+		at = min(at, e.nextSwitch)
 		if e.ages() {
 			at = min(at, e.nextCal)
 		}

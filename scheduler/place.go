@@ -11,7 +11,8 @@ import (
 // scratch is the working memory of placement. It is sized when nodes change and
 // reused by every try.
 type scratch struct {
-	names []string // of this pass's decisions
+	names  []string      // of this pass's decisions
+	waited time.Duration // of the job at hand, for few switches
 
 	withdrawn bool             // gone holds something
 	gone      topology.NodeSet // nodes of blocked partitions
@@ -95,7 +96,14 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	} else {
 		s.found = e.placeMany(c, limit, plans)
 	}
-	if !s.found && free {
+	switch {
+	case s.found:
+	case s.refusal.Rule == topology.RuleSwitches:
+		// Time alone lets it start, so it is not remembered as failing.
+		j := &e.jobs.rows[rec.row]
+		at := j.firstTry.Add(topology.SwitchLimit(c.fit.SwitchWait, e.par.Select.MaxSwitchWait))
+		e.nextSwitch = min(e.nextSwitch, at)
+	case free:
 		c.failed, c.refusal = e.freed+1, s.refusal
 	}
 	return s.found
@@ -112,6 +120,11 @@ func (e *engine) openFit(rec record) *class {
 	}
 	if e.holders > 0 || c.unitsAlone {
 		e.keepUnits(c)
+	}
+	s.waited = 0
+	if c.fit.Switches > 0 {
+		j.firstTry = min(j.firstTry, e.now)
+		s.waited = e.now.Sub(j.firstTry)
 	}
 	return c
 }
@@ -311,7 +324,7 @@ func (e *engine) fitRequest(c *class, t Time) {
 	s.req = c.fit
 	s.req.Eligible = &s.fit
 	s.req.List = c.list
-	s.req.MaxSwitchWait = e.par.Select.MaxSwitchWait
+	s.req.MaxSwitchWait, s.req.Waited = e.par.Select.MaxSwitchWait, s.waited
 	gpus := c.fit.GPUs > 0
 	if c.firstPass == gres.PassNear && t == e.now {
 		// Nodes that fit in the first pass alone are offered too; their relaxed
@@ -378,8 +391,8 @@ func (e *engine) takeGrants(j *job, r int32) {
 	}
 }
 
-// why is the reason of the last failed try.
-func (e *engine) why() Reason {
+// why is the reason of the last failed try, which was for a class.
+func (e *engine) why(class int32) Reason {
 	switch e.try.refusal.Rule {
 	case topology.RuleNoFit, topology.RuleSegment:
 		return ReasonTopology
@@ -387,8 +400,10 @@ func (e *engine) why() Reason {
 		if e.try.refusal.Unit != topology.NoUnit {
 			return ReasonTopologyInsufficient
 		}
-	case topology.RuleRequired, topology.RuleRequiredUnit:
-		return ReasonReqNodeNotAvail
+	case topology.RuleRequired:
+		if c := &e.classes.rows[class]; c.list != nil && !e.up.Contains(c.list) {
+			return ReasonReqNodeNotAvail
+		}
 	}
 	return ReasonResources
 }

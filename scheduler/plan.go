@@ -132,8 +132,10 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 				starts++
 				continue
 			}
-			c.futile, c.futileLimit = e.passNo, limit
-			j.reason = e.why()
+			if e.try.refusal.Rule != topology.RuleSwitches {
+				c.futile, c.futileLimit = e.passNo, limit
+			}
+			j.reason = e.why(j.classes[rec.pair])
 			dst = e.preempt(dst, rec, &e.plans)
 		}
 		if blocked && plannable(j.reason) {

@@ -92,6 +92,7 @@ func (e *engine) visitState(c *codec) {
 	c.uint(&e.passNo)
 	num(c, &e.nextCal)
 	num(c, &e.nextBF)
+	num(c, &e.nextSwitch)
 	num(c, &e.rank.basic)
 	num(c, &e.pre.wake)
 	c.uint(&e.plans.seen.freed)
@@ -221,7 +222,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.reason)
 	num(c, &j.partIdx)
 	num(c, &j.prio)
-	for _, t := range []*Time{&j.submit, &j.begin, &j.eligible, &j.start, &j.end} {
+	for _, t := range []*Time{&j.submit, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end} {
 		num(c, t)
 	}
 	num(c, &j.limit)

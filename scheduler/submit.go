@@ -63,8 +63,8 @@ func (e *engine) admit(s *JobSpec, parts, classes []int32) error {
 			err = fmt.Errorf("partition %s is %s: %w", e.parts[p].spec.Name, e.parts[p].spec.State, ErrSpec)
 			continue
 		}
-		if e.waitsFor(s, p, classes[i]) != ReasonNone {
-			return nil // it waits for a limit of the partition, whatever the nodes have
+		if e.cfg.Profile == ProfileSlurm && e.waitsFor(s, p, classes[i]) != ReasonNone {
+			return nil // Slurm lets it wait for the partition's limit, whatever the nodes have
 		}
 		if err = e.neverRuns(&e.classes.rows[classes[i]]); err == nil {
 			return nil

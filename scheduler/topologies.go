@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/berth-sched/berth/topology"
@@ -34,6 +35,14 @@ func (e *engine) buildTopologies() error {
 	e.topologies = all
 	for i := range specs {
 		e.topos = append(e.topos, topo{name: specs[i].Name, top: all.At(i), fitter: all.At(i).Fitter(e.fitOptions(&specs[i]))})
+	}
+	if _, n, ok := strings.Cut(strings.ToLower(specs[0].Parameters), "topomaxsizeunroll="); ok && all.At(0).Kind() == topology.KindBlock {
+		n, _, _ = strings.Cut(n, ",")
+		k, err := strconv.ParseInt(n, 10, 32)
+		if err != nil {
+			return fmt.Errorf("scheduler: read topology parameters %q: %w", specs[0].Parameters, ErrSpec)
+		}
+		e.unroll = int32(k)
 	}
 	e.held.Init(len(e.nodes))
 	e.busy.Init(len(e.nodes))

@@ -140,7 +140,7 @@ func (s *Scratch) offerRun(best *run, lo, hi NodeID) {
 func (s *Scratch) findRuns() {
 	s.runs = s.runs[:0]
 	s.widest, s.widestCPUs, s.largest = 0, 0, 0
-	s.scanned = tally{rem: -1 << 62}
+	s.scanned = tally{rem: -1 << 31}
 	weighted := !s.uniform() && !s.req.Contiguous
 	for lo := nextBit(s.elig, 0); lo != NoNode; {
 		end := s.runEnd(lo)
