@@ -264,7 +264,8 @@ func (e *engine) neverRuns(c *class) error {
 	e.fitRequest(c, Never)
 	f := e.topos[e.parts[c.key.part].topo].fitter
 	if !f.Fit(&s.topo, &s.req, &s.res) {
-		if s.res.Refusal.Rule == topology.RuleSwitches {
+		if r := s.res.Refusal.Rule; r == topology.RuleSwitches || r == topology.RuleRequiredUnit && e.cfg.Profile == ProfileSlurm {
+			// Slurm lets required nodes of several units wait for ever.
 			c.runs = true
 			return nil
 		}
@@ -342,7 +343,7 @@ func (e *engine) idleColumns(c *class) int {
 		v := &byShape[e.pool.ShapeID(int32(n))]
 		if !v.known {
 			sh := e.pool.Shape(int32(n))
-			row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen())}
+			row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen()), Limits: e.idleLimits(c)}
 			*v = verdict{true, gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)}
 		}
 		s.set(n, &v.fit)
@@ -353,13 +354,22 @@ func (e *engine) idleColumns(c *class) int {
 	return count
 }
 
+// idleLimits are the CPU limits of the class's partition on an idle node.
+func (e *engine) idleLimits(c *class) *gres.CPULimits {
+	p := &e.parts[c.key.part].spec
+	if p.MaxCPUsPerNode == 0 && p.MaxCPUsPerSocket == 0 {
+		return nil
+	}
+	return &gres.CPULimits{PerNode: p.MaxCPUsPerNode, PerSocket: p.MaxCPUsPerSocket}
+}
+
 // chooseIdle is choose for idle nodes.
 func (e *engine) chooseIdle(c *class) {
 	s := &e.try
 	s.chosen = s.chosen[:0]
 	for _, n := range s.nodes {
 		sh := e.pool.Shape(int32(n))
-		row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen())}
+		row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen()), Limits: e.idleLimits(c)}
 		s.chosen = append(s.chosen, gres.Chosen{Node: row, Fit: gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)})
 	}
 	e.share(c)

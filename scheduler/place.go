@@ -23,7 +23,8 @@ type scratch struct {
 	cols   gres.Columns     // what they give when devices need not be near
 	near   gres.Columns     // what they give when devices must be near
 	weight []int64
-	free   []int32 // CPUs that no job uses, for LLN
+	free   []int32           // CPUs that no job uses, for LLN
+	alone  *topology.NodeSet // nodes to evaluate one by one, of those not in mask
 
 	req  topology.Request
 	res  topology.Result
@@ -139,7 +140,7 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	if plans == nil && !s.withdrawn && c.all && e.holders == 0 && !c.unitsAlone {
 		within = nil
 	}
-	planned := plans != nil && e.maskPlans(plans, limit)
+	planned := e.maskPlans(c, plans, limit)
 	if planned {
 		within = s.mask.Words()
 	}
@@ -158,10 +159,20 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	return false
 }
 
-// maskPlans stores the nodes of within that no plan of [now, now+limit) needs,
-// and reports whether any is missing.
-func (e *engine) maskPlans(plans *planner, limit time.Duration) bool {
+// maskPlans stores the nodes of within that the pool's states speak for, and
+// reports whether any is missing: those that a plan of [now, now+limit) needs,
+// and in a partition that limits CPUs of a node, all.
+func (e *engine) maskPlans(c *class, plans *planner, limit time.Duration) bool {
 	s := &e.try
+	if e.parts[c.key.part].limited() {
+		s.mask.Clear()
+		s.alone = &s.within
+		return true
+	}
+	if plans == nil || plans.n == 0 {
+		return false
+	}
+	s.alone = &plans.nodes
 	end := e.now.Add(limit)
 	any := false
 	s.mask.Copy(&s.within)
@@ -183,11 +194,11 @@ func (e *engine) maskPlans(plans *planner, limit time.Duration) bool {
 func (e *engine) onPlanned(c *class, pass gres.Pass, limit time.Duration, plans *planner, best topology.NodeID) topology.NodeID {
 	s := &e.try
 	s.need(2)
-	for n := range plans.nodes.All() {
+	for n := range s.alone.All() {
 		if !s.within.Has(n) || s.mask.Has(n) || !e.up.Has(n) || best >= 0 && !e.before(n, best) {
 			continue
 		}
-		row := gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, e.now, limit)}
+		row := e.nodeRow(c, n, e.now, limit)
 		f := gres.Evaluate(row, &c.req, pass, 1, &s.work)
 		if f.Refusal != gres.RefuseNone {
 			continue
@@ -202,6 +213,39 @@ func (e *engine) onPlanned(c *class, pass gres.Pass, limit time.Duration, plans 
 		}
 	}
 	return best
+}
+
+// limited reports whether the partition limits the CPUs of its jobs on a node.
+func (p *partition) limited() bool { return p.spec.MaxCPUsPerNode > 0 || p.spec.MaxCPUsPerSocket > 0 }
+
+// nodeRow is node n as a class sees it over [t, t+limit).
+func (e *engine) nodeRow(c *class, n topology.NodeID, t Time, limit time.Duration) gres.NodeRow {
+	return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit), Limits: e.cpuLimits(c, n, t)}
+}
+
+// cpuLimits counts the CPUs that jobs of the class's partition use on node n at
+// t; nil if the partition limits none. Plans are not counted.
+func (e *engine) cpuLimits(c *class, n topology.NodeID, t Time) *gres.CPULimits {
+	p := &e.parts[c.key.part]
+	if !p.limited() {
+		return nil
+	}
+	sh := e.pool.Shape(int32(n))
+	l := &gres.CPULimits{PerNode: p.spec.MaxCPUsPerNode, PerSocket: p.spec.MaxCPUsPerSocket, UsedSocket: make([]int32, sh.Sockets())}
+	for _, r := range e.nodes[n].jobs {
+		j := &e.jobs.rows[r]
+		if j.parts[j.partIdx] != c.key.part || t > e.now && j.end != Never && e.expectedEnd(j) <= t {
+			continue
+		}
+		for w, x := range j.grantOn(n).Cores {
+			for ; x != 0; x &= x - 1 {
+				core := w<<6 | bits.TrailingZeros64(x)
+				l.UsedSocket[core/sh.CoresPerSocket()] += int32(sh.Threads())
+				l.Used += int32(sh.Threads())
+			}
+		}
+	}
+	return l
 }
 
 // before orders nodes as one-node requests try them.
@@ -220,7 +264,7 @@ func (s *scratch) need(n int) {
 // placeMany fills the columns and asks the topology.
 func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 	s := &e.try
-	planned := plans != nil && e.maskPlans(plans, limit)
+	planned := e.maskPlans(c, plans, limit)
 	within := s.within.Words()
 	e.pool.Fill(&s.cols, c.pool, gres.PassAny, c.min, within)
 	copy(s.fit.Words(), s.cols.Fit)
@@ -228,11 +272,11 @@ func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 		e.pool.Fill(&s.near, c.pool, gres.PassNear, c.min, within)
 	}
 	if planned {
-		for n := range plans.nodes.All() {
+		for n := range s.alone.All() {
 			if !s.within.Has(n) || s.mask.Has(n) || !e.up.Has(n) {
 				continue
 			}
-			row := gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, e.now, limit)}
+			row := e.nodeRow(c, n, e.now, limit)
 			f := gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)
 			s.set(n, &f)
 			if c.firstPass == gres.PassNear {
@@ -285,7 +329,7 @@ func (e *engine) choose(c *class, pass gres.Pass, t Time, limit time.Duration, p
 	at := 0
 	for _, n := range s.nodes {
 		sh := e.pool.Shape(int32(n))
-		row := gres.NodeRow{Shape: sh, Row: s.rows[at : at+sh.RowLen()]}
+		row := gres.NodeRow{Shape: sh, Row: s.rows[at : at+sh.RowLen()], Limits: e.cpuLimits(c, n, t)}
 		at += sh.RowLen()
 		s.chosen = append(s.chosen, gres.Chosen{Node: row, Fit: gres.Evaluate(row, &c.req, pass, int(c.min), &s.work)})
 	}

@@ -280,7 +280,7 @@ func (e *engine) endingGrants(x *ending) []nodeGrant {
 // and returns the change of the number of nodes that fit.
 func (e *engine) refit(c *class, n topology.NodeID, t Time, limit time.Duration) int {
 	s := &e.try
-	f := gres.Evaluate(gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit)}, &c.req, gres.PassAny, int(c.min), &s.work)
+	f := gres.Evaluate(e.nodeRow(c, n, t, limit), &c.req, gres.PassAny, int(c.min), &s.work)
 	before := s.fit.Has(n)
 	s.set(n, &f)
 	switch after := f.Refusal == gres.RefuseNone; {
