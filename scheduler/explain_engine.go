@@ -264,8 +264,7 @@ func (e *engine) neverRuns(c *class) error {
 	e.fitRequest(c, Never)
 	f := e.topos[e.parts[c.key.part].topo].fitter
 	if !f.Fit(&s.topo, &s.req, &s.res) {
-		if r := s.res.Refusal.Rule; r == topology.RuleSwitches || r == topology.RuleRequiredUnit && e.cfg.Profile == ProfileSlurm {
-			// Slurm lets required nodes of several units wait for ever.
+		if s.res.Refusal.Rule == topology.RuleSwitches {
 			c.runs = true
 			return nil
 		}
