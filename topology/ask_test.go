@@ -21,7 +21,6 @@ type machine struct {
 	lln        bool
 	whole      bool
 	serialEnd  bool
-	optional   bool
 }
 
 func newMachine(names []string, cpus, gpus int32) (*machine, error) {

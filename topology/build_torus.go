@@ -1,7 +1,6 @@
 package topology
 
 import (
-	"math/bits"
 	"slices"
 	"strconv"
 )
@@ -267,18 +266,6 @@ func gcd(a, b int32) int32 {
 		a, b = b, a%b
 	}
 	return a
-}
-
-// setAll puts the nodes of the box into w.
-func (a *anchor) setAll(w []uint64) {
-	for i, at := range a.word {
-		w[at] |= a.mask[i]
-	}
-}
-
-// first returns the lowest node of the box.
-func (a *anchor) first() NodeID {
-	return NodeID(int(a.word[0])<<6 + bits.TrailingZeros64(a.mask[0]))
 }
 
 // contains reports whether all of w is in the box.

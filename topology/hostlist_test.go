@@ -168,12 +168,12 @@ func TestHostlistModel(t *testing.T) {
 		var walk func(chosen map[int]string, order []int)
 		walk = func(chosen map[int]string, order []int) {
 			if len(order) == 0 {
-				s := ""
+				var s strings.Builder
 				for i := range k {
-					s += chosen[i]
+					s.WriteString(chosen[i])
 				}
-				if s+tail != "" {
-					want = append(want, s+tail)
+				if s.String()+tail != "" {
+					want = append(want, s.String()+tail)
 				}
 				return
 			}

@@ -175,11 +175,9 @@ func buildLevels(names []string, in []NodeID, n int, same func(l int, a, b NodeI
 			if !fresh {
 				continue
 			}
-			next := len(in)
+			next := i
 			if l+1 < len(names) {
 				next = len(lv.levels[l+1].domains)
-			} else {
-				next = i
 			}
 			t.domains = append(t.domains, name(l, id))
 			t.first = append(t.first, int32(next))

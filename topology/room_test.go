@@ -42,7 +42,7 @@ func TestRoomEqualsBruteForce(t *testing.T) {
 		q := topology.RoomQuery{Level: 0, Size: int32(1 + r.IntN(5))}
 		got := top.AppendRoom(nil, []topology.RoomQuery{q}, &free, holders)[0]
 		// count returns the parts that fit if the holders of gone were gone.
-		count := func(gone func(int) bool) (parts, most int) {
+		count := func(gone func(int) bool) (parts, inNext int) {
 			for u := range spanOfBlocks(top) {
 				k := 0
 				for n := range w.n {
@@ -60,9 +60,11 @@ func TestRoomEqualsBruteForce(t *testing.T) {
 					}
 				}
 				parts += k / int(q.Size)
-				most = max(most, k)
+				if int32(u) == got.Next.Unit {
+					inNext = k / int(q.Size)
+				}
 			}
-			return parts, most
+			return parts, inNext
 		}
 		if now, _ := count(func(int) bool { return false }); now != got.Now {
 			t.Fatalf("case %d: now %d, want %d", i, got.Now, now)
@@ -90,7 +92,7 @@ func TestRoomEqualsBruteForce(t *testing.T) {
 			continue
 		}
 		without := func(skip int) int {
-			parts, _ := count(func(h int) bool {
+			_, parts := count(func(h int) bool {
 				for _, x := range got.Next.Holders {
 					if int(x) == h && h != skip {
 						return true
@@ -100,11 +102,12 @@ func TestRoomEqualsBruteForce(t *testing.T) {
 			})
 			return parts
 		}
-		if without(-1) <= got.Now {
+		_, before := count(func(int) bool { return false })
+		if without(-1) <= before {
 			t.Fatalf("case %d: %v does not make room", i, got.Next.Holders)
 		}
 		for _, h := range got.Next.Holders {
-			if shared && without(int(h)) > got.Now {
+			if shared && without(int(h)) > before {
 				t.Fatalf("case %d: %d of %v is needless", i, h, got.Next.Holders)
 			}
 		}

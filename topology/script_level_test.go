@@ -107,7 +107,7 @@ func (w *world) placeLine(t *testing.T, d *datadriven.TestData, line string) str
 	cur.Leader = topology.NoNode
 	var failed *topology.NodeSet
 	grow, shrink := int32(0), int32(0)
-	for _, f := range strings.Fields(line) {
+	for f := range strings.FieldsSeq(line) {
 		k, v, _ := strings.Cut(f, "=")
 		switch k {
 		case "count", "grow", "shrink":

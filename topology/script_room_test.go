@@ -13,12 +13,31 @@ import (
 )
 
 // room runs "holders", whose lines are "NAME NODES cost=N [ends]", "room", whose
-// lines are "LEVEL SIZE", and "suggest", whose lines are requests.
+// lines are "LEVEL SIZE", "suggest", whose lines are requests, and "score".
 func (w *world) room(t *testing.T, d *datadriven.TestData) string {
 	top, _ := w.ts.Find(arg(d, "in", w.cur))
 	var b strings.Builder
-	if d.Cmd == "holders" {
+	switch d.Cmd {
+	case "holders":
 		w.held, w.who = nil, nil
+	case "score":
+		for line := range strings.Lines(d.Input) {
+			var left topology.NodeSet
+			left.Init(w.m.names.Len())
+			left.AddAll()
+			f := strings.Fields(line)
+			if len(f) > 1 {
+				ids, err := w.m.names.AppendIDs(nil, f[1])
+				if err != nil {
+					d.Fatalf(t, "%v", err)
+				}
+				for _, id := range ids {
+					left.Remove(id)
+				}
+			}
+			fmt.Fprintf(&b, "%s %d\n", strings.TrimSpace(line), top.BlockScore(&left))
+		}
+		return b.String()
 	}
 	var free topology.NodeSet
 	free.Init(w.m.names.Len())

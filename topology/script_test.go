@@ -89,7 +89,7 @@ func (w *world) run(t *testing.T, d *datadriven.TestData) string {
 		return w.edge(t, d)
 	case "fit":
 		return w.fit(t, d)
-	case "holders", "room", "suggest":
+	case "holders", "room", "suggest", "score":
 		return w.room(t, d)
 	case "levels", "place":
 		return w.placeLevels(t, d)

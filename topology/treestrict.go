@@ -196,7 +196,7 @@ func (s *Scratch) fillDomain(u UnitID, target int) bool {
 	s.fewestLeaves(u)
 	if !s.done() && !s.uniform() {
 		for i, x := range s.pool {
-			s.cand[i] |= x
+			s.cand[i] |= x &^ s.sel[i]
 		}
 		s.fewestLeaves(u)
 	}
