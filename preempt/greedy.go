@@ -25,7 +25,6 @@ type Search struct {
 	best   []int32
 	now    []int32
 	sorted []int32
-	rest   []int64
 }
 
 // Greedy chooses victims as Slurm does (spec: preempt 5.1): candidates are
