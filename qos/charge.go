@@ -221,10 +221,15 @@ func (l *Ledger) unpost(id ChargeID) {
 }
 
 func (l *Ledger) charged(id ChargeID) *charge {
-	if id <= 0 || int(id) >= len(l.books.charges) || !l.books.charges[id].live {
+	if !l.Charged(id) {
 		panic("qos: no such charge")
 	}
 	return &l.books.charges[id]
+}
+
+// Charged reports whether id is the entry of a running job.
+func (l *Ledger) Charged(id ChargeID) bool {
+	return id > 0 && int(id) < len(l.books.charges) && l.books.charges[id].live
 }
 
 // held returns what a charge holds.

@@ -358,3 +358,6 @@ func (l *Ledger) Move(id, parent AssocID) error {
 	l.retrack()
 	return nil
 }
+
+// HasAssoc reports whether id is an association.
+func (l *Ledger) HasAssoc(id AssocID) bool { return l.valid(id) }

@@ -52,7 +52,9 @@ func (e *engine) adopt(now Time, ev *Event) error {
 			return bad("partition "+a.Partition, ErrUnknownPartition)
 		}
 	}
-	r := e.addJob(now, s, parts, classes)
+	// What runs is booked, whoever might not have let it start.
+	ja, _ := e.resolve(s, parts)
+	r := e.addJob(now, s, parts, classes, ja)
 	j := &e.jobs.rows[r]
 	j.state, j.partIdx = StateRunning, int16(pair)
 	j.start = a.Start
@@ -68,6 +70,9 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	}
 	e.counts.Running++
 	e.countUse(j, 1)
+	e.licenses.free(&j.licenses)
+	e.licenses.use(&j.licenses, 1)
+	e.charge(j)
 	e.pushLimit(r)
 	if e.classes.rows[j.classes[pair]].unitsAlone {
 		e.holdUnits()

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -65,7 +66,8 @@ func (e *engine) allocTRES(dst gres.Vector, j *job) {
 			}
 		}
 	}
-	dst[gres.Billing] = dst[gres.CPU]
+	e.licenses.count(dst, &j.licenses)
+	dst[gres.Billing] = priority.WholePoints(e.parts[j.parts[j.partIdx]].points(dst))
 }
 
 // tracked reports whether a kind is shown in a job's AllocTRES: the fixed ones

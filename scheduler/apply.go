@@ -16,6 +16,7 @@ func (e *engine) Apply(now Time, ev Event) error {
 	if err == nil {
 		e.now = now
 		e.pool.Forget()
+		e.closeAccounts()
 		e.forgetEnded()
 	}
 	if checking {
@@ -43,6 +44,10 @@ func (e *engine) dispatch(now Time, ev *Event) error {
 		return e.setPartition(now, ev)
 	case EventConfig:
 		return e.setParameters(ev)
+	case EventAccount, EventUser, EventQOS, EventLimit, EventUsageReset:
+		return e.setAccounts(now, ev)
+	case EventLicense:
+		return e.setLicense(ev)
 	}
 	if ev.Kind == 0 || ev.Kind >= eventKinds {
 		return fmt.Errorf("scheduler: apply event %d: %w", ev.Kind, ErrSpec)
@@ -132,7 +137,7 @@ func (e *engine) failed(now Time, ev *Event, r int32) {
 	if !j.running() || j.seq != ev.Seq || j.flags&flagUnconfirmed == 0 {
 		return
 	}
-	e.giveBack(r)
+	e.giveBack(now, r)
 	if j.flags&flagCancel != 0 {
 		e.finish(now, r, StateCancelled, ReasonCancelled)
 		return
@@ -146,7 +151,7 @@ func (e *engine) failed(now Time, ev *Event, r int32) {
 func (e *engine) ended(now Time, end *JobEnd, r int32) {
 	j := &e.jobs.rows[r]
 	e.leaveEarly(now, j)
-	e.giveBack(r)
+	e.giveBack(now, r)
 	state, why := StateCompleted, ReasonNone
 	switch {
 	case j.flags&flagRequeue != 0:
@@ -179,8 +184,10 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 }
 
 // giveBack frees what a running job holds.
-func (e *engine) giveBack(r int32) {
+func (e *engine) giveBack(now Time, r int32) {
 	j := &e.jobs.rows[r]
+	e.uncharge(now, j)
+	e.licenses.use(&j.licenses, -1)
 	for i := range j.alloc {
 		a := &j.alloc[i]
 		e.pool.Give(int32(a.node), &a.grant)
@@ -225,6 +232,7 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 		e.counts.Pending--
 		e.unqueue(r)
 	}
+	e.unbook(j)
 	j.state, j.reason = state, why
 	j.end = now
 	e.counts.Ended++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -32,6 +33,8 @@ type engine struct {
 	unroll     int32 // TopoMaxSizeUnroll, 0 off
 	classes    classTable
 	users      nameTable
+	licenses   licenses
+	acct       *accounting                  // nil without accounts and QOS
 	features   map[string]*topology.NodeSet // looked up, never ranged over
 	weighted   bool                         // nodes differ in weight
 	totalCPUs  []int32                      // of each node
@@ -77,10 +80,11 @@ type partition struct {
 	tier     uint16
 	factor   uint32
 	topo     int32
-	views    []gres.ViewID // nodes of one weight each, lightest first
-	cpus     int64         // of all its nodes
-	failedIn uint64        // number of the pass in which a waiting job blocked the rest
-	testedIn uint64        // number of the pass that tested counts for
+	views    []gres.ViewID     // nodes of one weight each, lightest first
+	cpus     int64             // of all its nodes
+	billing  *priority.Billing // nil is a point a CPU
+	failedIn uint64            // number of the pass in which a waiting job blocked the rest
+	testedIn uint64            // number of the pass that tested counts for
 	tested   int32
 }
 

@@ -28,6 +28,10 @@ var (
 	ErrTopologyNever = errors.New("requested topology configuration is not available")
 	// ErrFeature: the feature expression is malformed or names no feature.
 	ErrFeature = errors.New("invalid feature specification")
+	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.
+	ErrLimit = errors.New("job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
+	// ErrLicense: no such licence, or fewer than asked.
+	ErrLicense = errors.New("invalid license specification")
 	// ErrSpec: a field of the event is missing or out of range.
 	ErrSpec = errors.New("invalid specification")
 	// ErrAllocation: an adopted job's allocation overlaps what is given or

@@ -29,6 +29,7 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	c := &e.classes.rows[j.classes[pair]]
 	p := &e.parts[j.parts[pair]]
 	x.Partition, x.Wanted = p.spec.Name, c.min
+	x.Limits = e.appendLimits(nil, j, pair)
 	e.funnel(&x, c, p, record{row: r, pair: int16(pair)})
 	return x, nil
 }

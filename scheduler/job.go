@@ -60,6 +60,9 @@ type job struct {
 	classes []int32 // class of each
 	alloc   []nodeGrant
 	spec    JobSpec
+
+	acct     jobAccount
+	licenses licenseUse
 }
 
 // allocNodes is the number of nodes that j holds.

@@ -42,6 +42,12 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 	if err := e.buildParts(); err != nil {
 		return nil, err
 	}
+	if err := e.buildLicenses(); err != nil {
+		return nil, err
+	}
+	if err := e.buildAccounting(); err != nil {
+		return nil, err
+	}
 	e.jobs.row = make(map[JobID]int32)
 	e.classes.ids = make(map[classKey]int32)
 	e.try.init(len(e.nodes))

@@ -21,9 +21,11 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.wakePending()
 	e.queue.merge(e.alive)
 	e.tick()
+	dst = e.killOver(dst)
 	dst = e.startPhase(dst)
 	dst = e.planPhase(dst)
 	e.pool.Forget()
+	e.closeAccounts()
 	if checking {
 		e.check()
 	}
@@ -39,9 +41,7 @@ func (e *engine) decide(dst []Decision, r int32, op Op) []Decision {
 	e.seq++
 	p := &e.parts[j.parts[j.partIdx]]
 	d := Decision{Seq: e.seq, Op: op, Job: j.id, ArrayTask: -1, At: e.now, Limit: j.limit, Partition: p.spec.Name}
-	if len(j.spec.QOS) > 0 {
-		d.QOS = j.spec.QOS[0]
-	}
+	d.QOS = e.qosName(j)
 	if op != OpStart {
 		d.Reason = j.endWhy
 		d.For = j.evict.by
@@ -166,9 +166,14 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		if tested++; q.Depth > 0 && tested > q.Depth+1 || q.MaxStarts > 0 && starts >= q.MaxStarts {
 			break
 		}
+		if !e.gate(rec) {
+			continue
+		}
 		if e.tryNow(rec, nil) {
-			dst = e.start(dst, rec, false)
-			starts++
+			if e.admits(rec) {
+				dst = e.start(dst, rec, false)
+				starts++
+			}
 			continue
 		}
 		j = &e.jobs.rows[rec.row]
@@ -179,7 +184,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		j.reason = e.why(j.classes[rec.pair])
 		dst = e.preempt(dst, rec, nil)
-		if e.blocks(j) {
+		if e.blocks(j) && e.mayPlan(j, int(rec.pair)) {
 			p.failedIn = e.passNo
 			if len(e.parts) > 1 {
 				e.withdraw(&p.nodes)
@@ -227,6 +232,8 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	e.counts.Running++
 	e.counts.Starts++
 	e.countUse(j, 1)
+	e.licenses.use(&j.licenses, 1)
+	e.charge(j)
 	e.pushLimit(r)
 	dst = e.decide(dst, r, OpStart)
 	d := &dst[len(dst)-1]
@@ -257,6 +264,7 @@ func (e *engine) Wake() (Time, bool) {
 			h.pop()
 		}
 	}
+	at = min(at, e.accountWake())
 	if e.counts.Pending > 0 {
 		at = min(at, e.nextSwitch)
 		if e.ages() {

@@ -38,6 +38,10 @@ type scratch struct {
 	union  []uint64
 	rows   []uint64 // copies of rows that a Chosen points to
 
+	// What limits say of the record that is tried.
+	capNodes int32 // the most nodes; 0 as asked
+	prefer   bool  // nodes that the job's owner uses already go first
+
 	refusal topology.Refusal
 	found   bool
 	hold    bool
@@ -104,7 +108,7 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 		j := &e.jobs.rows[rec.row]
 		at := j.firstTry.Add(topology.SwitchLimit(c.fit.SwitchWait, e.par.Select.MaxSwitchWait))
 		e.nextSwitch = min(e.nextSwitch, at)
-	case free:
+	case free && s.capNodes == 0:
 		c.failed, c.refusal = e.freed+1, s.refusal
 	}
 	return s.found
@@ -147,6 +151,9 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	s.need(1)
 	for pass := c.firstPass; pass <= gres.PassAny; pass++ {
 		n := topology.NodeID(e.pool.PlaceOne(c.pool, pass, p.views, within, &s.grants[0]))
+		if s.prefer && n >= 0 {
+			n = e.placePreferred(c, pass, p, within, n)
+		}
 		if planned {
 			n = e.onPlanned(c, pass, limit, plans, n)
 		}
@@ -366,6 +373,9 @@ func indexOf(nodes []topology.NodeID, n topology.NodeID) int {
 func (e *engine) fitRequest(c *class, t Time) {
 	s := &e.try
 	s.req = c.fit
+	if s.capNodes > 0 {
+		s.req.Want, s.req.Max = min(s.req.Want, s.capNodes), s.capNodes
+	}
 	s.req.Eligible = &s.fit
 	s.req.List = c.list
 	s.req.MaxSwitchWait, s.req.Waited = e.par.Select.MaxSwitchWait, s.waited
@@ -405,7 +415,7 @@ func (e *engine) fitRequest(c *class, t Time) {
 		s.req.FreeCPUs = s.free
 	}
 	s.req.Weights = nil
-	if e.weighted || c.wantsGPU {
+	if e.weighted || c.wantsGPU || s.prefer {
 		for n := range s.fit.All() {
 			near := int32(0)
 			if c.wantsGPU {
@@ -414,7 +424,7 @@ func (e *engine) fitRequest(c *class, t Time) {
 					near = max(near, int32(s.near.Near[n]))
 				}
 			}
-			s.weight[n] = topology.Weight(0, e.weightOf(n), near)
+			s.weight[n] = topology.Weight(0, e.weightFor(n), near)
 		}
 		s.req.Weights = s.weight
 	}

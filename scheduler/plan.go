@@ -123,16 +123,24 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		if tested++; par.MaxTest > 0 && tested > par.MaxTest || par.MaxStarts > 0 && starts >= par.MaxStarts {
 			break
 		}
+		if !e.gate(rec) {
+			j.start, j.end = Never, Never
+			continue
+		}
 		limit := e.timeLimit(j, int(rec.pair))
 		c := &e.classes.rows[j.classes[rec.pair]]
 		if c.futile != e.passNo || limit < c.futileLimit {
 			if e.tryNow(rec, &e.plans) {
+				if !e.admits(rec) {
+					j.start, j.end = Never, Never
+					continue
+				}
 				dst = e.start(dst, rec, blocked)
 				e.addRunningEnd(rec.row)
 				starts++
 				continue
 			}
-			if e.try.refusal.Rule != topology.RuleSwitches {
+			if e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 {
 				c.futile, c.futileLimit = e.passNo, limit
 			}
 			j.reason = e.why(j.classes[rec.pair])
@@ -141,7 +149,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority
 		}
-		if !e.blocks(j) || !plannable(j.reason) {
+		if !e.blocks(j) || !plannable(j.reason) || !e.mayPlan(j, int(rec.pair)) {
 			continue
 		}
 		blocked = true

@@ -106,8 +106,8 @@ func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
 	*dst = preempt.Job{
 		Priority: j.prio, Part: &p.parts[j.parts[pair]], QOSID: -1, Nodes: int32(len(j.alloc)), Requeueable: e.mayRequeue(j),
 	}
-	if len(j.spec.QOS) > 0 {
-		if id, ok := p.ids[strings.ToLower(j.spec.QOS[0])]; ok {
+	if name := e.qosName(j); name != "" {
+		if id, ok := p.ids[strings.ToLower(name)]; ok {
 			dst.QOS, dst.QOSID = &p.qos[id], id
 		}
 	}
@@ -121,7 +121,7 @@ func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
 func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision {
 	p := &e.pre
 	j := &e.jobs.rows[rec.row]
-	if !p.on || !e.collectVictims(rec) {
+	if !p.on || !e.collectVictims(rec) || !e.admitsAsked(rec) {
 		return dst
 	}
 	t := &p.trial

@@ -15,7 +15,11 @@ import (
 // nodes.
 func (e *engine) buildRanker() error {
 	p := &e.par.Priority
-	cfg := priority.Config{MaxAge: p.MaxAge, FavorSmall: p.FavorSmall}
+	flags, err := priorityFlags(p.Flags)
+	if err != nil {
+		return fmt.Errorf("scheduler: read priority flags: %w", err)
+	}
+	cfg := priority.Config{MaxAge: p.MaxAge, FavorSmall: p.FavorSmall, Flags: flags, OwnZeroQOS: e.cfg.Profile != ProfileSlurm}
 	cfg.Age, cfg.JobSize, cfg.Partition = p.Age, p.JobSize, p.Partition
 	cfg.Assoc, cfg.FairShare, cfg.QOS = p.Assoc, p.FairShare, p.QOS
 	cl := priority.Cluster{Nodes: int64(len(e.nodes)), Kinds: e.schema.Len()}
@@ -33,6 +37,7 @@ func (e *engine) buildRanker() error {
 		}
 		cfg.TRES = w
 	}
+	e.rankAccounts(&cl)
 	e.rank.mf = priority.NewMultifactor(cfg, &cl)
 	e.rank.kinds = e.schema.Len()
 	e.rank.grow(len(e.jobs.rows))
@@ -93,7 +98,13 @@ func (e *engine) fillRow(r int32) {
 	c := &e.classes.rows[j.classes[0]]
 	k := &e.rank.jobs
 	k.Partition[r] = j.parts[0]
-	k.QOS[r], k.Assoc[r] = -1, -1
+	k.QOS[r], k.Assoc[r] = int32(j.acct.qos), int32(j.acct.assoc)
+	if j.acct.qos == 0 {
+		k.QOS[r] = -1
+	}
+	if j.acct.assoc == 0 {
+		k.Assoc[r] = -1
+	}
 	k.Age[r] = e.age(j)
 	k.Nodes[r] = c.min
 	k.CPUs[r] = c.req.MinCPUs
@@ -109,10 +120,11 @@ func clamp32(v int64) int32 { return int32(max(math.MinInt32, min(math.MaxInt32,
 
 // age is how long the job has earned age.
 func (e *engine) age(j *job) time.Duration {
-	if j.eligible == Never || j.eligible >= e.now {
+	from := e.ageFrom(j)
+	if from == Never || from >= e.now {
 		return 0
 	}
-	return e.now.Sub(j.eligible)
+	return e.now.Sub(from)
 }
 
 // computePriority sets the priority of a job that is new or has changed.
@@ -135,7 +147,7 @@ func (e *engine) computePriority(r int32) {
 	e.fillRow(r)
 	var prio [1]uint32
 	e.rank.rows = append(e.rank.rows[:0], r)
-	e.rank.mf.RankRows(prio[:], &e.rank.jobs, nil, e.rank.rows)
+	e.rank.mf.RankRows(prio[:], &e.rank.jobs, e.shareColumn(), e.rank.rows)
 	j.prio = prio[0]
 }
 
@@ -150,7 +162,8 @@ func (e *engine) tick() {
 	}
 	period := Time(e.par.Priority.CalcPeriod / time.Microsecond)
 	e.nextCal = e.now + period - (e.now-e.nextCal)%period
-	if !e.ages() || len(e.queue.sorted) == 0 {
+	e.accountTick()
+	if !e.ages() && !e.wantsShares() || len(e.queue.sorted) == 0 {
 		return
 	}
 	rows := e.rank.rows[:0]
@@ -162,7 +175,7 @@ func (e *engine) tick() {
 		}
 	}
 	e.rank.rows = rows
-	e.rank.mf.RankRows(e.rank.prio[:len(rows)], &e.rank.jobs, nil, rows)
+	e.rank.mf.RankRows(e.rank.prio[:len(rows)], &e.rank.jobs, e.shareColumn(), rows)
 	for i, r := range rows {
 		e.jobs.rows[r].prio = e.rank.prio[i]
 	}

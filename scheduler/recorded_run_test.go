@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/scheduler/sbatch"
 	"github.com/berth-sched/berth/scheduler/slurmconf"
@@ -326,6 +327,8 @@ func slurmText(err error) string {
 		{scheduler.ErrUnknownPartition, "Invalid partition name specified"},
 		{scheduler.ErrUnknownQOS, "Invalid qos specification"},
 		{scheduler.ErrUnknownAccount, "Invalid account or account/partition combination specified"},
+		{scheduler.ErrLimit, qos.TextPolicy},
+		{scheduler.ErrLicense, "Invalid license specification"},
 		{scheduler.ErrFeature, "Invalid feature specification"},
 	} {
 		if errors.Is(err, row.is) {

@@ -109,6 +109,10 @@ func (e *engine) visitState(c *codec) {
 			e.setAvailable(topology.NodeID(i))
 		}
 	}
+	e.visitAccounts(c)
+	if c.err != nil {
+		return
+	}
 	e.visitJobs(c)
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {
@@ -234,6 +238,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.evict.at)
 	num(c, &j.evict.mode)
 	num(c, &j.evict.askedAt)
+	e.visitJobAccount(c, j)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
 		visitGrant(c, &a.grant)
@@ -278,6 +283,10 @@ func (e *engine) adoptRow(c *codec, r int32) {
 		return
 	}
 	e.holdClasses(j.classes)
+	e.restoreLicenses(c, j)
+	if c.err != nil {
+		return
+	}
 	j.user = e.users.intern(j.spec.User)
 	e.rank.grow(len(e.jobs.rows))
 	e.fillRow(r)
@@ -404,7 +413,7 @@ func (e *engine) hash() uint64 {
 	for i := range e.nodes {
 		h += mix(uint64(i)<<8 ^ uint64(e.nodes[i].state))
 	}
-	return mix(h ^ e.seq)
+	return mix(h ^ e.seq ^ e.hashAccounts())
 }
 
 // mix spreads the bits of x over the word.

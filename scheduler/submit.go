@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/berth-sched/berth/qos"
 )
 
 // submit queues a job. Nothing is changed before the last check has passed.
@@ -20,7 +22,12 @@ func (e *engine) submit(now Time, ev *Event) error {
 		e.dropUnused(classes)
 		return err
 	}
-	r := e.addJob(now, s, parts, classes)
+	ja, err := e.account("submit", s, parts, classes, false)
+	if err != nil {
+		e.dropUnused(classes)
+		return err
+	}
+	r := e.addJob(now, s, parts, classes, ja)
 	j := &e.jobs.rows[r]
 	c := &e.classes.rows[j.classes[0]]
 	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
@@ -31,7 +38,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 }
 
 // addJob makes a row for a job whose classes are made.
-func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32) int32 {
+func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAccount) int32 {
 	r := e.jobs.add(s.ID)
 	j := &e.jobs.rows[r]
 	j.spec = cloneSpec(s)
@@ -43,6 +50,9 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32) int32 {
 	j.submit = now
 	j.begin = max(s.Begin, now)
 	j.start, j.end, j.eligible = Never, Never, Never
+	j.acct = ja
+	j.licenses, _ = e.licenses.parse(s.Licenses)
+	e.book(j)
 	j.limit = e.timeLimit(j, 0)
 	if s.Hold {
 		j.flags |= flagHeldUser
@@ -110,11 +120,14 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 	if s.GPUMilli > 1000 {
 		return bad(fmt.Sprintf("GPUMilli %d is above 1000", s.GPUMilli), ErrSpec)
 	}
+	if _, err := e.licenses.read(s.Licenses); err != nil {
+		return bad("Licenses", err)
+	}
 	for _, f := range []struct {
 		name string
 		set  bool
 	}{
-		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""}, {"Licenses", s.Licenses != ""},
+		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
 		{"Reservations", len(s.Reservations) > 0}, {"Levels", len(s.Levels) > 0}, {"Prefer", s.Prefer != ""},
 		{"BurstBuffer", s.BurstBuffer != ""},
 	} {
@@ -146,6 +159,8 @@ func (e *engine) timeLimit(j *job, i int) time.Duration {
 		return j.spec.TimeLimit
 	case p.DefaultTime > 0:
 		return p.DefaultTime
+	case j.acct.limit > 0:
+		return j.acct.limit
 	case p.MaxTime > 0:
 		return p.MaxTime
 	}
@@ -176,6 +191,9 @@ func (e *engine) release(now Time, r int32) {
 // setEligible notes since when a pending job earns age, if it does.
 func (e *engine) setEligible(now Time, r int32) {
 	j := &e.jobs.rows[r]
+	if j.flags&(flagHeldUser|flagHeldAdmin) != 0 || j.begin > now {
+		e.accrueOff(j)
+	}
 	switch {
 	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
 		j.eligible = Never
@@ -260,22 +278,24 @@ func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
 func (e *engine) partitionReason(j *job, i int) Reason {
 	p := &e.parts[j.parts[i]]
 	c := &e.classes.rows[j.classes[i]]
+	flags := e.flagsOf(j, j.parts[i])
 	switch s := &p.spec; {
 	case s.State == PartitionDown:
 		return ReasonPartitionDown
 	case s.State == PartitionInactive:
 		return ReasonPartitionInactive
-	case s.MaxNodes > 0 && c.min > s.MaxNodes, c.max > 0 && c.max < s.MinNodes, int(c.min) > c.partNodes:
+	case s.MaxNodes > 0 && c.min > s.MaxNodes && flags&qos.PartitionMaxNodes == 0,
+		c.max > 0 && c.max < s.MinNodes && flags&qos.PartitionMinNodes == 0, int(c.min) > c.partNodes:
 		return ReasonPartitionNodeLimit
-	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime:
+	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:
 		return ReasonPartitionTimeLimit
 	case int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
 		return ReasonPartitionConfig
 	case c.overMem:
 		return ReasonMaxMemPerLimit
-	case !allowed(s.AllowAccounts, s.DenyAccounts, j.spec.Account):
+	case !allowed(s.AllowAccounts, s.DenyAccounts, e.accountName(j)):
 		return ReasonAccountNotAllowed
-	case len(j.spec.QOS) > 0 && !allowed(s.AllowQOS, s.DenyQOS, j.spec.QOS[0]):
+	case e.qosName(j) != "" && !allowed(s.AllowQOS, s.DenyQOS, e.qosName(j)):
 		return ReasonQOSNotAllowed
 	}
 	return ReasonNone

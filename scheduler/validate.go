@@ -56,5 +56,6 @@ func (c *Config) Validate() error {
 	if par.Plan.Depth < 0 || par.Queue.Depth < 0 || par.Plan.MaxSteps < 0 {
 		bad("parameters: a bound is negative")
 	}
+	errs = append(errs, par.checkAccounting()...)
 	return errors.Join(errs...)
 }

@@ -52,13 +52,11 @@ func (e *engine) jobView(r int32) JobView {
 	j := &e.jobs.rows[r]
 	s := &j.spec
 	w := JobView{
-		ID: j.id, Name: s.Name, User: s.User, Account: s.Account, State: j.state, Reason: j.reason, Priority: j.prio,
+		ID: j.id, Name: s.Name, User: s.User, Account: e.accountName(j), State: j.state, Reason: j.reason, Priority: j.prio,
 		Partition: e.parts[j.parts[j.partIdx]].spec.Name, Submit: j.submit, Eligible: j.eligible, Start: j.start, End: j.end,
 		Limit: j.limit, Tasks: s.Tasks, Restarts: j.restarts,
 	}
-	if len(s.QOS) > 0 {
-		w.QOS = s.QOS[0]
-	}
+	w.QOS = e.qosName(j)
 	if j.start == Never {
 		w.Start, w.End = 0, 0
 	}
