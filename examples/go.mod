@@ -9,7 +9,9 @@ require (
 
 require (
 	github.com/bits-and-blooms/bitset v1.29.0 // indirect
+	github.com/cilium/ebpf v0.22.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.6 // indirect
+	golang.org/x/sys v0.43.0 // indirect
 )
 
 replace github.com/berth-sched/berth => ../

@@ -59,7 +59,7 @@ func host(test string, args []string) (int, error) {
 	if err := errors.Join(pack(initrd, test, args), mkswap(swap, 64<<20)); err != nil {
 		return 125, err
 	}
-	ctx, stop := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, stop := context.WithTimeout(context.Background(), 8*time.Minute)
 	defer stop()
 	q := exec.CommandContext(ctx, "qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
 		"-machine", "q35", "-accel", "tcg", "-cpu", "Nehalem", "-m", "512", "-smp", "8,sockets=2,cores=2,threads=2",
@@ -145,6 +145,7 @@ func guest() {
 			fmt.Println("init: mount", m, err)
 		}
 	}
+	loopback()
 	swap := []byte("/dev/nvme0n1\x00")
 	syscall.Syscall(syscall.SYS_SWAPON, uintptr(unsafe.Pointer(&swap[0])), 0, 0)
 	var args []string
@@ -169,6 +170,20 @@ func guest() {
 	}
 	syscall.Reboot(syscall.LINUX_REBOOT_CMD_RESTART)
 	select {}
+}
+
+// loopback takes the machine's own network interface up.
+func loopback() {
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_DGRAM, 0)
+	if err != nil {
+		fmt.Println("init: socket", err)
+		return
+	}
+	var req [40]byte // struct ifreq: name, then flags
+	copy(req[:], "lo")
+	req[16] = syscall.IFF_UP
+	syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), syscall.SIOCSIFFLAGS, uintptr(unsafe.Pointer(&req[0])))
+	syscall.Close(fd)
 }
 
 // line opens a serial port that passes bytes through as they are.
