@@ -38,6 +38,9 @@ func (b *builder) tree(spec *TreeSpec) {
 		b.problem(Fatal, ProblemNoUnits, "", "", b.spec.Line)
 		return
 	}
+	if spec.Merge {
+		spec = mergeRecords(spec)
+	}
 	index := map[string]UnitID{}
 	for i := range spec.Switches {
 		s := &spec.Switches[i]
@@ -57,6 +60,25 @@ func (b *builder) tree(spec *TreeSpec) {
 		return
 	}
 	b.levels(spec, leaf)
+}
+
+// mergeRecords gives the nodes of a switch that has two records a leaf of their
+// own below it.
+func mergeRecords(spec *TreeSpec) *TreeSpec {
+	out := &TreeSpec{Switches: slices.Clone(spec.Switches)}
+	upper := map[string]int{} // the record with children
+	for i, s := range out.Switches {
+		if s.Children != "" && s.Nodes == "" {
+			upper[s.Name] = i
+		}
+	}
+	for i, s := range out.Switches {
+		if at, ok := upper[s.Name]; ok && s.Children == "" && s.Nodes != "" {
+			out.Switches[i].Name += "/nodes"
+			out.Switches[at].Children += "," + out.Switches[i].Name
+		}
+	}
+	return out
 }
 
 // switchRecord reads one record and reports whether it is a leaf.

@@ -14,10 +14,16 @@
 // words a unit is a domain of a topology level, a segment is a slice, required
 // nodes are a nodeName, and a refusal is the unschedulable message.
 //
-// The entry point is [Fitter]: [Topology.Fitter] makes one, and Fit fills a
-// [Result] with the chosen nodes or with a [Refusal] that names the rule that
-// failed, the nearest unit and what it lacks. Fit does Slurm's whole outer loop:
+// The entry points are [New] and [NewTopologies], which build topologies from
+// plain values and return every [Problem] of a configuration; [Fitter], made by
+// [Topology.Fitter], whose Fit fills a [Result] with the chosen nodes or with a
+// [Refusal] that names the rule that failed, the nearest unit and what it lacks;
+// and [Levels], whose Fit places groups by required and preferred levels, slices
+// and leaders, as Kueue, KAI and Volcano do. Fit does Slurm's whole outer loop:
 // size lists, the strict and the relaxed pass, retries, the wait for switches.
+// [Topology.AppendRoom] says how many parts of a size fit and what is in the way
+// of one more, [Suggest] which near request would fit, [Diff] and
+// [Topology.CheckFabric] whether a file describes the machine.
 //
 //	f := topo.Fitter(topology.Options{Profile: topology.ProfileSlurm})
 //	var ws topology.Scratch            // the caller's, reused for every fit

@@ -89,6 +89,14 @@ func (f *fitter) Kind() Kind { return f.top.kind }
 
 // Fit implements Fitter.
 func (f *fitter) Fit(s *Scratch, req *Request, res *Result) bool {
+	ok := f.fit(s, req, res)
+	if checking {
+		s.check(ok)
+	}
+	return ok
+}
+
+func (f *fitter) fit(s *Scratch, req *Request, res *Result) bool {
 	s.begin(f, req, res)
 	if len(req.Sizes) == 0 {
 		return s.fitSize(req.Min, req.Want, req.Max)

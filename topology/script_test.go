@@ -232,6 +232,9 @@ func (w *world) config(t *testing.T, d *datadriven.TestData) string {
 		specs, err = confSpecs("topology/"+arg(d, "plugin", "tree"), d.Input)
 		if err == nil {
 			specs[0].Name = arg(d, "name", "default")
+			if d.HasArg("merge") {
+				specs[0].Tree.Merge = true
+			}
 		}
 	} else {
 		specs, err = yamlSpecs(d.Input)

@@ -33,7 +33,13 @@ type FlatSpec struct {
 }
 
 // A TreeSpec describes a tree of switches in file order, which breaks ties.
-type TreeSpec struct{ Switches []SwitchSpec }
+type TreeSpec struct {
+	Switches []SwitchSpec
+	// Merge accepts what topograph writes for a switch that has nodes and switches
+	// of its own, two records of one name, which Slurm refuses: the record with
+	// nodes becomes a leaf NAME/nodes below the other.
+	Merge bool
+}
 
 // A SwitchSpec is one SwitchName= record: a leaf with Nodes or a switch with
 // Children, both hostlists.

@@ -54,7 +54,9 @@ func (s *Scratch) strictDomain() verdict {
 	for {
 		u := s.nextDomain(need, target)
 		if u == NoUnit {
-			s.why = first
+			if s.why = first; first.Rule == RuleNone {
+				s.strictNoCPUs(need, target)
+			}
 			return stop
 		}
 		s.tried[u] = true
@@ -125,6 +127,21 @@ func (s *Scratch) strictTooFew(need UnitID) verdict {
 		}
 	}
 	return s.refuse(why)
+}
+
+// strictNoCPUs records which switch with target candidates has the most CPUs.
+func (s *Scratch) strictNoCPUs(need UnitID, target int) {
+	t := s.f.top
+	why := Refusal{Rule: RuleNoFit, Unit: NoUnit, Lack: LackCPUs, Need: s.cpuRem, Have: -1}
+	for u := range t.units {
+		if int(s.count[u]) < target || need != NoUnit && !t.above(UnitID(u), need) {
+			continue
+		}
+		if have := s.cpusBelow(UnitID(u)); have > why.Have {
+			why.Have, why.Unit = have, UnitID(u)
+		}
+	}
+	s.refuse(why)
 }
 
 // nextDomain returns the best switch not tried yet that has target candidates

@@ -357,6 +357,7 @@ func TestTakerIsAsked(t *testing.T) {
 		req.Take = p
 		opts := topology.Options{Profile: topology.Profile(r.IntN(2))}
 		if !top.Fitter(opts).Fit(&ws, req, &res) {
+			checkRefusal(t, &res)
 			continue
 		}
 		total, gpus := int64(0), int64(0)
