@@ -47,6 +47,7 @@ type engine struct {
 	rank         ranker
 	orders       []pendingOrder // running jobs that must end
 	plans        planner
+	slurm        slurmPlanner
 	held         topology.NodeSet // nodes in units that running jobs have to themselves
 	busy         topology.NodeSet // scratch of keepUnits
 	holders      int              // jobs that have units to themselves

@@ -52,6 +52,7 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 	e.classes.ids = make(map[classKey]int32)
 	e.try.init(len(e.nodes))
 	e.plans.init(len(e.nodes))
+	e.slurm.init(len(e.nodes))
 	if err := e.buildRanker(); err != nil {
 		return nil, err
 	}

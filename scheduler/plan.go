@@ -106,6 +106,9 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		}
 		e.nextBF = e.now.Add(par.Interval)
 	}
+	if e.cfg.Profile == ProfileSlurm {
+		return e.slurmPlan(dst)
+	}
 	seen := planSeen{e.freed, e.seq, e.arrivals, true}
 	if seen == e.plans.seen && par.Interval == 0 {
 		return dst

@@ -200,6 +200,9 @@ func (e *engine) setEligible(now Time, r int32) {
 	case j.begin > now:
 		j.eligible = Never
 		e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
+		if e.cfg.Profile == ProfileSlurm {
+			j.start = j.begin // as scontrol shows it
+		}
 	default:
 		j.eligible = j.begin
 	}

@@ -1,0 +1,156 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// willRun finds when and where a record could start at or after from if only
+// what runs were in its way, on the nodes of avail (spec: backfill 2.4). What
+// runs ends at its limit and is taken off in groups: all that ends within a
+// window from the first end of all, which doubles from 30 s. The answer is the
+// end of the last job of the first group after which the record fits; the place
+// is in the scratch. The books are as before.
+func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
+	mark := e.pool.Mark()
+	t, ok := e.runAfter(rec, avail, from, limit)
+	e.pool.Rollback(mark)
+	return t, ok
+}
+
+func (e *engine) runAfter(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
+	ends := e.plans.ends
+	i := 0
+	if from > e.now {
+		for ; i < len(ends) && ends[i].at <= from; i++ {
+			e.takeOff(ends[i].job)
+		}
+	}
+	if e.tryOn(rec, avail, from, limit) {
+		return max(from, e.now), true
+	}
+	window := 30 * time.Second
+	base := Never
+	for i < len(ends) {
+		last, took := Time(0), false
+		until := Never
+		for ; i < len(ends); i++ {
+			if !e.touches(ends[i].job, avail) {
+				continue
+			}
+			if !took {
+				base = min(base, ends[i].at)
+				for base.Add(window) < ends[i].at {
+					window = e.widen(window)
+				}
+				until = base.Add(window)
+			}
+			took, last = true, ends[i].at
+			e.takeOff(ends[i].job)
+			if i+1 < len(ends) && ends[i+1].at > until {
+				i++
+				break
+			}
+		}
+		if !took {
+			break
+		}
+		if e.tryOn(rec, avail, last, limit) {
+			return max(last, from), true
+		}
+		window = e.widen(window)
+	}
+	return Never, false
+}
+
+// widen returns the window of the next group of ends.
+func (e *engine) widen(window time.Duration) time.Duration {
+	if linear := e.par.Plan.WindowLinear; linear > 0 {
+		return window + linear
+	}
+	return 2 * window
+}
+
+// touches reports whether the running job of row r is on a node of set.
+func (e *engine) touches(r int32, set *topology.NodeSet) bool {
+	j := &e.jobs.rows[r]
+	for i := range j.alloc {
+		if set.Has(j.alloc[i].node) {
+			return true
+		}
+	}
+	return false
+}
+
+// takeOff gives back in the pool what a running job holds.
+func (e *engine) takeOff(r int32) {
+	j := &e.jobs.rows[r]
+	for i := range j.alloc {
+		e.pool.Give(int32(j.alloc[i].node), &j.alloc[i].grant)
+	}
+}
+
+// tryOn tries a record on the nodes of avail with what the pool says is free;
+// jobs that end by t do not keep topology units.
+func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.Duration) bool {
+	s := &e.try
+	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
+	c := &e.classes.rows[e.jobs.rows[rec.row].classes[rec.pair]]
+	s.within.Copy(c.nodes)
+	s.within.And(avail)
+	if e.holders > 0 || c.unitsAlone {
+		e.keepUnitsAt(c, t)
+	}
+	if c.one {
+		return e.placeOn(c, limit)
+	}
+	return e.placeMany(c, limit, nil)
+}
+
+// placeOn is placeOne within the set of the try.
+func (e *engine) placeOn(c *class, limit time.Duration) bool {
+	all := c.all
+	c.all = false
+	ok := e.placeOne(c, limit, nil)
+	c.all = all
+	return ok
+}
+
+// keepUnitsAt is keepUnits as of t: what ends by then keeps nothing.
+func (e *engine) keepUnitsAt(c *class, t Time) {
+	if t <= e.now {
+		e.keepUnits(c)
+		return
+	}
+	e.busy.Clear()
+	stays := func(j *job) bool { return j.running() && (j.end == Never || e.expectedEnd(j) > t) }
+	used := &e.try.mask
+	for r := range e.jobs.rows {
+		j := &e.jobs.rows[r]
+		if !stays(j) {
+			continue
+		}
+		alone := e.classes.rows[j.classes[j.partIdx]].unitsAlone
+		if alone {
+			used.Clear()
+		}
+		for i := range j.alloc {
+			e.busy.Add(j.alloc[i].node)
+			if alone {
+				used.Add(j.alloc[i].node)
+			}
+		}
+		if alone {
+			held := &e.try.fit
+			held.Clear()
+			e.topologies.AddBlocked(held, e.topos[e.parts[j.parts[j.partIdx]].topo].top, used, e.fitProfile())
+			e.try.within.AndNot(held)
+		}
+	}
+	if c.unitsAlone {
+		used.Clear()
+		e.topologies.AddForbidden(used, e.topos[e.parts[c.key.part].topo].top, &e.busy, e.fitProfile())
+		e.try.within.AndNot(used)
+	}
+}
