@@ -26,6 +26,8 @@ var (
 	ErrNeverRuns = errors.New("requested node configuration is not available")
 	// ErrTopologyNever: the same because of the topology alone.
 	ErrTopologyNever = errors.New("requested topology configuration is not available")
+	// ErrTimeMin: the minimum time exceeds the time limit.
+	ErrTimeMin = errors.New("invalid time-min specification")
 	// ErrFeature: the feature expression is malformed or names no feature.
 	ErrFeature = errors.New("invalid feature specification")
 	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.

@@ -97,7 +97,13 @@ func compareEndings(a, b ending) int {
 // made so far, and those of the first Depth jobs that do not fit get a plan.
 func (e *engine) planPhase(dst []Decision) []Decision {
 	par := &e.par.Plan
-	if par.Mode != PlanBackfill || e.counts.Pending == 0 {
+	if e.counts.Pending == 0 {
+		return dst
+	}
+	if par.Mode == PlanNone {
+		if e.cfg.Profile == ProfileSlurm {
+			e.builtinPlan()
+		}
 		return dst
 	}
 	if par.Interval > 0 {

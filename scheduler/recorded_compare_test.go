@@ -169,7 +169,7 @@ func within(got float64, want int64, slack float64) bool {
 	return got >= float64(want)-slack && got <= float64(want)+slack
 }
 
-func (r *recordedRun) seconds(t scheduler.Time) float64 { return float64(t-recordedEpoch) / 1e6 }
+func (r *recordedRun) seconds(t scheduler.Time) float64 { return float64(t-r.epoch) / 1e6 }
 
 func sameHosts(a, b string) bool {
 	x, err1 := topology.ParseHostlist(a)

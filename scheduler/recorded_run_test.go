@@ -25,6 +25,7 @@ type recordedRun struct {
 	file    *recordedFile
 	c       *recordedCase
 	s       scheduler.Scheduler
+	epoch   scheduler.Time // second 0 of the case
 	now     scheduler.Time
 	threads map[string]int32 // per node: CPU ids of a core
 	ids     map[string]scheduler.JobID
@@ -34,7 +35,8 @@ type recordedRun struct {
 
 // runRecorded runs a case and returns what disagrees, a line each.
 func runRecorded(f *recordedFile, c *recordedCase) (diff string) {
-	r := &recordedRun{file: f, c: c, now: recordedEpoch, ids: map[string]scheduler.JobID{}, errs: map[string]string{}, victims: map[string]bool{}}
+	epoch := recordedEpoch - wallPhase(f, c)
+	r := &recordedRun{file: f, c: c, epoch: epoch, now: epoch, ids: map[string]scheduler.JobID{}, errs: map[string]string{}, victims: map[string]bool{}}
 	defer func() {
 		if p := recover(); p != nil {
 			diff = fmt.Sprintf("panic: %v", p)
@@ -45,6 +47,9 @@ func runRecorded(f *recordedFile, c *recordedCase) (diff string) {
 	}
 	if err := r.setUp(); err != nil {
 		return "state: " + err.Error()
+	}
+	if f.Area == "backfill" {
+		r.now = max(r.now, r.epoch.Add(firstStart(c)))
 	}
 	for i := range c.Submit {
 		r.submit(&c.Submit[i])
@@ -57,6 +62,67 @@ func runRecorded(f *recordedFile, c *recordedCase) (diff string) {
 		r.now = r.now.Add(time.Second)
 	}
 	return r.compare()
+}
+
+// wallPhase is what second 0 of a case lacks to a whole bf_resolution on the
+// recorder's clock. It shows in planned starts that are no end of a job or of a
+// reservation: they lie on the clock's grid.
+func wallPhase(f *recordedFile, c *recordedCase) scheduler.Time {
+	if f.Area != "backfill" {
+		return 0
+	}
+	r := &recordedRun{file: f, c: c}
+	ends := []int64{0}
+	add := func(a *recordedAnswer) {
+		if a != nil && a.End != nil {
+			ends = append(ends, *a.End)
+		}
+	}
+	for i := range c.State.Running {
+		add(c.State.Running[i].Result)
+	}
+	for _, x := range c.State.Reservations {
+		if x.Result != nil {
+			ends = append(ends, x.Result.End)
+		}
+	}
+	var plans []int64
+	for i := range c.Submit {
+		var a recordedAnswer
+		if json.Unmarshal(c.Expect[c.Submit[i].Name], &a) != nil {
+			continue
+		}
+		add(&a)
+		if a.State == "PENDING" && a.Start != nil && a.Reason != "BeginTime" {
+			plans = append(plans, *a.Start)
+		}
+	}
+	for _, p := range plans {
+		free := true
+		for _, e := range ends {
+			free = free && !within(float64(p), e, 2)
+		}
+		if free {
+			return scheduler.Time(p%int64(r.resolution())) * 1e6
+		}
+	}
+	return 0
+}
+
+// firstStart is when the first submission that started did; a second after what
+// runs if none did.
+func firstStart(c *recordedCase) time.Duration {
+	first := int64(-1)
+	for i := range c.Submit {
+		var a recordedAnswer
+		if json.Unmarshal(c.Expect[c.Submit[i].Name], &a) == nil && a.State == "RUNNING" && a.Start != nil && (first < 0 || *a.Start < first) {
+			first = *a.Start
+		}
+	}
+	if first < 0 {
+		first = 1
+	}
+	return time.Duration(first) * time.Second
 }
 
 // load makes a scheduler of the file's configuration.
@@ -116,7 +182,7 @@ func (r *recordedRun) setUp() error {
 	// Time stands at the last start of what runs.
 	for i := range st.Running {
 		if a := st.Running[i].Result; a != nil && a.Start != nil {
-			r.now = max(r.now, recordedEpoch+scheduler.Time(*a.Start)*1e6)
+			r.now = max(r.now, r.epoch+scheduler.Time(*a.Start)*1e6)
 		}
 	}
 	for i := range st.Running {
@@ -126,7 +192,7 @@ func (r *recordedRun) setUp() error {
 	}
 	for i := range st.Reservations {
 		res := &st.Reservations[i]
-		spec, err := slurmconf.ParseReservation(res.Args, time.UnixMicro(int64(recordedEpoch)).UTC())
+		spec, err := slurmconf.ParseReservation(res.Args, time.UnixMicro(int64(r.epoch)).UTC())
 		if err != nil {
 			return err
 		}
@@ -158,9 +224,9 @@ func (r *recordedRun) adopt(j *recordedJob) error {
 	if err != nil {
 		return err
 	}
-	a := &scheduler.Adopt{Start: recordedEpoch}
+	a := &scheduler.Adopt{Start: r.epoch}
 	if j.Result.Start != nil {
-		a.Start = recordedEpoch + scheduler.Time(*j.Result.Start)*1e6
+		a.Start = r.epoch + scheduler.Time(*j.Result.Start)*1e6
 	}
 	for _, al := range j.Result.Alloc {
 		hosts, err := topology.ParseHostlist(al.Nodes)
@@ -322,6 +388,7 @@ func slurmText(err error) string {
 		text string
 	}{
 		{scheduler.ErrTopologyNever, "Requested topology configuration is not available"},
+		{scheduler.ErrTimeMin, "Invalid time-min specification (exceeds job's time or other limits)"},
 		{scheduler.ErrNeverRuns, "Requested node configuration is not available"},
 		{scheduler.ErrUnknownNode, "Invalid node name specified"},
 		{scheduler.ErrUnknownPartition, "Invalid partition name specified"},

@@ -205,7 +205,7 @@ func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
 	}
 	limit := j.limit
 	if at, clash := e.slurm.nodes.clashes(e.nodesOfJob(r), e.now, e.now.Add(limit)); clash {
-		limit = max(least, (at.Sub(e.now)-1)/time.Minute*time.Minute)
+		limit = max(least, at.Sub(e.now)/time.Minute*time.Minute)
 	}
 	if limit == j.limit {
 		return
@@ -214,4 +214,36 @@ func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
 	j.end = e.now.Add(limit)
 	d.Limit = limit
 	e.pushLimit(r)
+}
+
+// builtinPlan shows when jobs could start where none may pass another: each
+// after the one before it unless it runs on nodes that none before it uses.
+func (e *engine) builtinPlan() {
+	p := &e.slurm
+	e.slurmBegin()
+	p.chosen.Clear()
+	last := e.now
+	for i := range e.queue.sorted {
+		rec := e.queue.sorted[i]
+		j := &e.jobs.rows[rec.row]
+		if j.qgen != rec.gen {
+			continue
+		}
+		limit := e.slurmTime(j, int(rec.pair))
+		t, ok := e.willRun(rec, &e.up, e.now, limit)
+		if !ok {
+			j.start, j.end = Never, Never
+			continue
+		}
+		shared := false
+		for _, n := range e.try.nodes {
+			shared = shared || p.chosen.Has(n)
+			p.chosen.Add(n)
+		}
+		if shared {
+			t = max(t, last)
+		}
+		j.start, j.end = t, t.Add(limit)
+		last = j.end
+	}
 }

@@ -99,7 +99,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 	case s.TimeLimit < 0:
 		return bad("time limit "+s.TimeLimit.String(), ErrSpec)
 	case s.TimeMin < 0 || s.TimeMin > 0 && s.TimeLimit > 0 && s.TimeMin > s.TimeLimit:
-		return bad("minimum time "+s.TimeMin.String(), ErrSpec)
+		return bad("minimum time "+s.TimeMin.String(), ErrTimeMin)
 	case s.Begin < 0 || s.Deadline < 0:
 		return bad("begin or deadline before the epoch", ErrSpec)
 	}
