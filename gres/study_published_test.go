@@ -72,11 +72,11 @@ func TestPublishedCurves(t *testing.T) {
 type checkpoint struct {
 	Workload, Policy string
 	Seed             int64
-	NotPlaced        int              `json:"not_placed"`
-	UsedGPU          int64            `json:"used_milli_gpu"`
-	UsedCPU          int64            `json:"used_milli_cpu"`
-	Frag             float64          `json:"frag_milli_gpu"`
-	First            [][3]interface{} `json:"first_placements"`
+	NotPlaced        int      `json:"not_placed"`
+	UsedGPU          int64    `json:"used_milli_gpu"`
+	UsedCPU          int64    `json:"used_milli_cpu"`
+	Frag             float64  `json:"frag_milli_gpu"`
+	First            [][3]any `json:"first_placements"`
 }
 
 func TestStudyCheckpoints(t *testing.T) {

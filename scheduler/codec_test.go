@@ -37,8 +37,8 @@ func fill(v reflect.Value, next *int64) {
 			fill(v.Index(i), next)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i), next)
+		for _, field := range v.Fields() {
+			fill(field, next)
 		}
 	default:
 		panic("no value for " + v.Kind().String())
