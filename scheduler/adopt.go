@@ -73,6 +73,7 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.licenses.free(&j.licenses)
 	e.licenses.use(&j.licenses, 1)
 	e.charge(j)
+	e.chargeSince(now, j)
 	e.pushLimit(r)
 	if e.classes.rows[j.classes[pair]].unitsAlone {
 		e.holdUnits()
@@ -157,12 +158,22 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 			j.limit = *u.TimeLimit
 			j.end = j.start.Add(j.limit)
 			e.pushLimit(r)
+			e.commitLeft(j)
+			j.acct.admin = j.acct.admin || ev.ByAdmin
 			e.freed++
 		}
 		return nil
 	}
+	use, err := e.licenses.read(spec.Licenses)
+	if err != nil {
+		return bad("Licenses", err)
+	}
 	parts, classes, err := e.compile(&spec)
 	if err != nil {
+		return err
+	}
+	if err := e.reaccount(j, &spec, parts, classes, u, ev.ByAdmin); err != nil {
+		e.dropUnused(classes)
 		return err
 	}
 	e.unqueue(r)
@@ -170,7 +181,8 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.dropClasses(r)
 	j.spec = spec
 	j.parts, j.classes = append(j.parts[:0], parts...), append(j.classes[:0], classes...)
-	j.partIdx = 0
+	j.partIdx, j.licenses = 0, use
+	e.book(j)
 	j.begin = max(spec.Begin, j.submit)
 	j.limit = e.timeLimit(j, 0)
 	if u.Priority != nil {

@@ -314,7 +314,9 @@ func (e *engine) setPartition(now Time, ev *Event) error {
 	if _, err := preempt.ParseModes(spec.PreemptMode); err != nil {
 		return fmt.Errorf("scheduler: apply %s: partition %q: %w: %w", ev.Kind, spec.Name, ErrSpec, err)
 	}
-	e.parts[p].setSpec(&spec)
+	if err := e.reattach(p, &spec); err != nil {
+		return fmt.Errorf("scheduler: apply %s: %w", ev.Kind, err)
+	}
 	_ = e.buildPreempt() // what it reads has been read above
 	e.rerank(now)
 	e.freed++
@@ -333,8 +335,10 @@ func (e *engine) setParameters(ev *Event) error {
 	if _, err := ev.Config.Preempt.rule(); err != nil {
 		return fmt.Errorf("scheduler: apply %s: %w: %w", ev.Kind, ErrSpec, err)
 	}
+	reset := e.par.Priority.UsageReset != ev.Config.Priority.UsageReset
 	e.cfg.Parameters = *ev.Config
 	e.par = ev.Config.effective(e.cfg.Profile)
+	e.parametersChanged(reset)
 	e.buildRanker()
 	_ = e.buildPreempt() // what it reads has been read above
 	e.rerank(e.now)

@@ -14,10 +14,12 @@
 //	order the queue    tier, priority, submission, id
 //	for each record of (job, partition):
 //	  gate             held? begin time? partition?                  reason
+//	  limits           accounts and QOS, licences, node cap          reason, numbers
 //	  nodes            partition, up, features, node lists           eligible set
 //	  capacity         gres.Pool: what each node could give now      columns
 //	  place            topology.Fitter                               chosen nodes
 //	  give             gres.Select: cores, devices, memory on each   grants
+//	  limits           with the real allocation                      reason, numbers
 //	  commit           Start; or plan: the earliest start beside what runs and is planned
 //
 // Everything is pure and deterministic: no clock, no goroutine, no lock. A pass
@@ -32,9 +34,9 @@
 // # Not yet
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
-// dependencies, licences, reservations, --prefer, bracketed feature
+// dependencies, reservations, --prefer, bracketed feature
 // alternatives and counts, levels, cohorts, shared units (shard,
 // mps), steps, resizing, adding and removing nodes and partitions at run time.
-// Accounts, QOS and their limits are stored and shown, not enforced; fair-share,
-// QOS and association weights count 0 (see [Unenforced]).
+// Of several QOS that a job lists, the one of the highest priority alone is
+// tried. [Unenforced] names what a configuration says without effect.
 package scheduler

@@ -24,6 +24,7 @@ type accounting struct {
 	accrues  bool              // some limit bounds the jobs that earn age
 	shares   bool              // somebody looks at fair-share factors
 	regrow   bool              // the tree changed since the ranking
+	begun    bool              // usage has begun to decay
 	charged  Time              // up to when usage has decayed
 	sweep    Time              // next look for jobs that limits end
 	reset    Time              // next reset of usage; 0 not known yet
@@ -60,6 +61,7 @@ type jobAccount struct {
 	accruing bool // counted as earning age
 	late     bool // a limit kept it from earning age
 	admin    bool // an operator set its time limit
+	rebook   bool // scratch of bookAll
 }
 
 // A deviceKind says as what devices of a name and type count.

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/priority"
@@ -326,85 +325,6 @@ func (e *engine) addGrant(dst gres.Vector, n topology.NodeID, g *gres.Grant) {
 				dst[x.typed] += units
 			}
 		}
-	}
-}
-
-// partsOf lists in scratch the QOS of the partitions in which a job counts as
-// submitted.
-func (e *engine) partsOf(j *job) []qos.QOSID {
-	a := e.acct
-	a.parts = a.parts[:0]
-	if j.acct.one {
-		return append(a.parts, a.partQOS[j.parts[j.partIdx]])
-	}
-	for _, p := range j.parts {
-		a.parts = append(a.parts, a.partQOS[p])
-	}
-	return a.parts
-}
-
-// book counts a job as submitted.
-func (e *engine) book(j *job) {
-	if e.acct == nil || j.acct.booked {
-		return
-	}
-	e.acct.job = qos.Job{Assoc: j.acct.assoc, QOS: j.acct.qos, TRES: e.acct.tres}
-	e.acct.l.ChargeSubmit(&e.acct.job, e.partsOf(j))
-	j.acct.booked = true
-}
-
-// unbook takes a job out of the counts of submitted ones.
-func (e *engine) unbook(j *job) {
-	if e.acct == nil || !j.acct.booked {
-		return
-	}
-	e.accrueOff(j)
-	e.acct.job = qos.Job{Assoc: j.acct.assoc, QOS: j.acct.qos, TRES: e.acct.tres}
-	e.acct.l.UnchargeSubmit(&e.acct.job, e.partsOf(j))
-	j.acct.booked = false
-}
-
-// charge books a job that starts, whose allocation is in j.alloc.
-func (e *engine) charge(j *job) {
-	a := e.acct
-	if a == nil {
-		return
-	}
-	e.accrueOff(j)
-	if !j.acct.one && len(j.parts) > 1 {
-		e.unbook(j)
-		j.acct.one = true
-		e.book(j)
-	}
-	clear(a.alloc)
-	a.nodes = a.nodes[:0]
-	for i := range j.alloc {
-		e.addGrant(a.alloc, j.alloc[i].node, &j.alloc[i].grant)
-		a.nodes = append(a.nodes, int32(j.alloc[i].node))
-	}
-	q := e.allocated(j, int(j.partIdx), len(j.alloc))
-	q.Nodes, q.Limit = a.nodes, j.limit
-	if left := j.limit - e.now.Sub(j.start); j.limit != Infinite && j.start < e.now {
-		q.Limit = max(left, time.Microsecond)
-	}
-	j.acct.charge = a.l.Charge(q)
-	j.acct.used = j.start
-}
-
-// uncharge takes a job that no longer runs out of the books, with what it used
-// since the last tick.
-func (e *engine) uncharge(now Time, j *job) {
-	if e.acct == nil || j.acct.charge == 0 {
-		return
-	}
-	e.settle(now)
-	e.accrueUse(now, j)
-	e.acct.l.Uncharge(j.acct.charge)
-	j.acct.charge = 0
-	if j.acct.one {
-		e.unbook(j)
-		j.acct.one = false
-		e.book(j)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
+	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -75,8 +77,7 @@ func cloneConfig(cfg *Config) Config {
 }
 
 // unsupported lists what a configuration asks and this version does not do.
-// Accounts, QOS, limits and parameters of accounting are stored and shown, not
-// enforced; see [Unenforced].
+// What is stored and shown only is said by [Unenforced].
 func (e *engine) unsupported() []error {
 	var errs []error
 	no := func(what string) {
@@ -95,21 +96,14 @@ func (e *engine) unsupported() []error {
 // shows without acting on it, one phrase each.
 func Unenforced(cfg *Config) []string {
 	var out []string
-	limits := 0
-	for i := range cfg.Accounts {
-		limits += len(cfg.Accounts[i].Limits)
+	if cfg.Parameters.Limits.Enforce != "" && !accounted(cfg) {
+		out = append(out, "without accounts and QOS nothing is enforced of "+cfg.Parameters.Limits.Enforce)
 	}
-	for i := range cfg.QOS {
-		limits += len(cfg.QOS[i].Limits)
+	if e, _ := qos.ParseEnforce(cfg.Parameters.Limits.Enforce); e&qos.EnforceWCKeys != 0 {
+		out = append(out, "wckeys are not enforced")
 	}
-	if limits > 0 {
-		out = append(out, fmt.Sprintf("%d limits of accounts and QOS are not enforced", limits))
-	}
-	if w := &cfg.Parameters.Priority; w.FairShare > 0 || w.QOS > 0 || w.Assoc > 0 {
-		out = append(out, "fair-share, QOS and association weights count 0")
-	}
-	if len(cfg.Licenses) > 0 {
-		out = append(out, "licences are not counted")
+	if f, _ := priorityFlags(cfg.Parameters.Priority.Flags); f&priority.CalculateRunning != 0 {
+		out = append(out, "priorities of running jobs are not recomputed")
 	}
 	return out
 }

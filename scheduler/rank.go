@@ -40,6 +40,8 @@ func (e *engine) buildRanker() error {
 	e.rankAccounts(&cl)
 	e.rank.mf = priority.NewMultifactor(cfg, &cl)
 	e.rank.kinds = e.schema.Len()
+	e.rank.jobs.Prev = nil
+	e.rank.always, e.rank.rising = flags&priority.AccrueAlways != 0, flags&priority.IncrOnly != 0
 	e.rank.grow(len(e.jobs.rows))
 	return nil
 }
@@ -64,12 +66,14 @@ func (e *engine) partitionTRES(p *partition) []int64 {
 
 // A ranker computes priorities over columns with one row a job.
 type ranker struct {
-	mf    *priority.Multifactor
-	jobs  priority.Jobs
-	kinds int
-	prio  []uint32
-	rows  []int32
-	basic uint32 // next priority handed out by priority/basic, counted down
+	mf     *priority.Multifactor
+	jobs   priority.Jobs
+	kinds  int
+	prio   []uint32
+	rows   []int32
+	always bool   // age counts from submission
+	rising bool   // priorities are only raised
+	basic  uint32 // next priority handed out by priority/basic, counted down
 }
 
 // grow gives the columns n rows.
@@ -86,6 +90,9 @@ func (r *ranker) grow(n int) {
 		r.jobs.Nice = append(r.jobs.Nice, make([]int32, k)...)
 		r.jobs.Site = append(r.jobs.Site, make([]int32, k)...)
 		r.prio = append(r.prio, make([]uint32, k)...)
+	}
+	if n := len(r.jobs.Partition) - len(r.jobs.Prev); r.rising && n > 0 {
+		r.jobs.Prev = append(r.jobs.Prev, make([]uint32, n)...)
 	}
 	if want := len(r.jobs.Partition) * r.kinds; len(r.jobs.TRES) < want {
 		r.jobs.TRES = append(r.jobs.TRES, make([]int64, want-len(r.jobs.TRES))...)
@@ -111,6 +118,9 @@ func (e *engine) fillRow(r int32) {
 	k.TimeLimit[r] = j.limit
 	k.Nice[r] = clamp32(j.spec.Nice)
 	k.Site[r] = clamp32(j.spec.SiteFactor)
+	if e.rank.rising {
+		k.Prev[r] = j.prio
+	}
 	row := k.TRES[int(r)*e.rank.kinds:][:e.rank.kinds]
 	clear(row)
 	copy(row, c.tres)
@@ -171,6 +181,9 @@ func (e *engine) tick() {
 		q := &e.queue.sorted[i]
 		if j := &e.jobs.rows[q.row]; q.gen == j.qgen && q.pair == j.firstPair && j.spec.Priority == 0 {
 			e.rank.jobs.Age[q.row] = e.age(j)
+			if e.rank.rising {
+				e.rank.jobs.Prev[q.row] = j.prio
+			}
 			rows = append(rows, q.row)
 		}
 	}

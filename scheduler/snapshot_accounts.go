@@ -45,6 +45,7 @@ func (e *engine) visitAccounts(c *codec) {
 		a.factor = nil
 		e.accountsChanged()
 	}
+	c.bool(&a.begun)
 	num(c, &a.charged)
 	num(c, &a.sweep)
 	num(c, &a.reset)

@@ -120,6 +120,10 @@ func (e *engine) settle(now Time) {
 
 func (e *engine) fade(now Time) {
 	a := e.acct
+	if !a.begun {
+		a.begun, a.charged = true, now
+		return
+	}
 	t, to := e.span(a.charged, now)
 	if a.charged = to; t > 0 {
 		a.l.Decay(e.decay().Keep(t))
@@ -284,7 +288,7 @@ func (e *engine) accountWake() Time {
 // been eligible for longest first (spec: priority 1.3).
 func (e *engine) accrueOn() {
 	a := e.acct
-	if !a.accrues {
+	if !a.accrues || e.rank.always {
 		return
 	}
 	a.waiting = a.waiting[:0]
@@ -329,6 +333,9 @@ func (e *engine) accrueOff(j *job) {
 
 // ageFrom is since when a pending job earns age; Never if it does not.
 func (e *engine) ageFrom(j *job) Time {
+	if e.rank.always {
+		return j.submit
+	}
 	if e.acct == nil || !e.acct.accrues {
 		return j.eligible
 	}
