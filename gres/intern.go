@@ -18,7 +18,6 @@ type interner struct {
 	nlev   int
 
 	table  []int32 // open addressing: id+1, 0 is empty; length a power of two
-	used   int     // ids in table
 	room   int     // ids to have before unreferenced ones are recycled
 	serial uint64  // last serial number given
 

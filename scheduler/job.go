@@ -65,9 +65,6 @@ type job struct {
 	licenses licenseUse
 }
 
-// allocNodes is the number of nodes that j holds.
-func (j *job) allocNodes() int { return len(j.alloc) }
-
 func (j *job) running() bool { return j.state == StateRunning || j.state == StateSuspended }
 
 // growAlloc makes room for n nodes' grants without a later allocation: words

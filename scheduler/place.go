@@ -45,7 +45,6 @@ type scratch struct {
 	refusal topology.Refusal
 	found   bool
 	hold    bool
-	fresh   bool // refusal says something
 }
 
 func (s *scratch) init(nodes int) {
