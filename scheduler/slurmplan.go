@@ -79,11 +79,17 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if first {
 			j.start, j.end = Never, Never
 		}
+		if !e.gate(rec) {
+			continue
+		}
 		t, limit, ok := e.slurmEarliest(rec)
 		if !ok {
 			continue
 		}
 		if t <= e.now {
+			if !e.admits(rec) {
+				continue
+			}
 			dst = e.start(dst, rec, true)
 			e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
 			e.addRunningEnd(rec.row)
@@ -98,7 +104,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if j.reason == ReasonNone {
 			j.reason = ReasonPriority
 		}
-		if e.blocks(j) {
+		if e.blocks(j) && e.mayPlan(j, int(rec.pair)) {
 			e.slurmReserve(rec, t, limit, first)
 		}
 		if par.MaxSlots > 0 && len(e.slurm.nodes.slots) >= int(par.MaxSlots) {
