@@ -172,7 +172,11 @@ func (e *engine) ended(now Time, end *JobEnd, r int32) {
 func (e *engine) toQueue(now Time, r int32, begin Time) {
 	j := &e.jobs.rows[r]
 	j.state = StatePending
-	j.evict = eviction{}
+	last := j.evict.last
+	if j.evict.by != 0 {
+		last = j.evict.by
+	}
+	j.evict = eviction{last: last}
 	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue
 	j.reason = ReasonNone
 	j.restarts++
@@ -332,7 +336,7 @@ func (e *engine) setParameters(ev *Event) error {
 	if err := probe.Validate(); err != nil {
 		return err
 	}
-	if _, err := ev.Config.Preempt.rule(); err != nil {
+	if _, err := e.readRule(&ev.Config.Preempt); err != nil {
 		return fmt.Errorf("scheduler: apply %s: %w: %w", ev.Kind, ErrSpec, err)
 	}
 	reset := e.par.Priority.UsageReset != ev.Config.Priority.UsageReset

@@ -192,6 +192,7 @@ func visitPreemptParameters(c *codec, v *PreemptParameters) {
 	c.str(&v.Mode)
 	num(c, &v.ExemptTime)
 	c.str(&v.Parameters)
+	c.str(&v.Cost)
 	num(c, &v.TimeSlice)
 }
 

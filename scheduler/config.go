@@ -330,6 +330,10 @@ type PreemptParameters struct {
 	ExemptTime time.Duration `json:",omitempty"`
 	// Parameters is PreemptParameters as written.
 	Parameters string `json:",omitempty"`
+	// Cost names the function of Registry.Costs that weighs victims in profile
+	// Best. Default: GPU-seconds since the last checkpoint or start, times the
+	// priority.
+	Cost string `json:",omitempty"`
 	// TimeSlice of gang scheduling. Default: 30 s. Slurm: SchedulerTimeSlice.
 	TimeSlice time.Duration `json:",omitempty"`
 }

@@ -94,4 +94,11 @@ type Decision struct {
 	Batch bool
 	// For is the job that a preempted one makes room for.
 	For JobID
+	// Rule is what lets it: "partition_prio" or "qos".
+	Rule string
+	// Cost is what the eviction costs by profile Best's measure, and Candidates
+	// how many jobs could have been chosen.
+	Cost int64
+	// Candidates is the number of jobs that For could have taken.
+	Candidates int32
 }

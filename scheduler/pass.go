@@ -21,6 +21,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.wakePending()
 	e.queue.merge(e.alive)
 	e.tick()
+	e.pairQueue()
 	dst = e.killOver(dst)
 	dst = e.startPhase(dst)
 	dst = e.planPhase(dst)
@@ -142,8 +143,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		return dst
 	}
 	tested, starts := int32(0), int32(0)
-	for i := range e.queue.sorted {
-		rec := e.queue.sorted[i]
+	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen {
 			continue

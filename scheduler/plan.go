@@ -123,8 +123,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 	e.collectEnds()
 	e.try.withdrawn = false
 	blocked, tested, starts := false, int32(0), int32(0)
-	for i := range e.queue.sorted {
-		rec := e.queue.sorted[i]
+	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen {
 			continue

@@ -31,7 +31,10 @@ type preempter struct {
 	keys    []uint64
 	order   []int32
 	victims []int32
+	cost    costing
 	trial   trial
+	pairs   pairing
+	circle  []int32 // by QOS: the number that those share who may take each other in turn
 }
 
 // An eviction is what a job knows of its own preemption, and of the victims it
@@ -41,6 +44,7 @@ type eviction struct {
 	at      Time         // when its grace is over
 	mode    preempt.Mode // what happens then
 	askedAt Time         // when it last chose victims; 0 never
+	last    JobID        // who it made room for before
 }
 
 // buildPreempt makes the rule follow parameters, partitions and QOS.
@@ -48,7 +52,7 @@ func (e *engine) buildPreempt() error {
 	p := &e.pre
 	p.wake = Never
 	wrap := func(err error) error { return fmt.Errorf("scheduler: read preemption: %w: %w", ErrSpec, err) }
-	r, err := e.par.Preempt.rule()
+	r, err := e.readRule(&e.par.Preempt)
 	if err != nil {
 		return wrap(err)
 	}
@@ -63,6 +67,7 @@ func (e *engine) buildPreempt() error {
 	p.ids = make(map[string]int32, len(e.cfg.QOS))
 	for i := range e.cfg.QOS {
 		p.ids[strings.ToLower(e.cfg.QOS[i].Name)] = int32(i)
+		p.ids[e.cfg.QOS[i].Name] = int32(i)
 	}
 	p.qos = make([]preempt.QOS, len(e.cfg.QOS))
 	for i := range e.cfg.QOS {
@@ -82,12 +87,17 @@ func (e *engine) buildPreempt() error {
 		slices.Sort(q.Preempt)
 		p.qos[i] = q
 	}
+	p.cost.cost = e.reg.Costs[e.par.Preempt.Cost]
+	p.circle = circles(p.qos)
 	p.rule, p.on = r, r.Type != preempt.TypeNone
 	return nil
 }
 
-// rule reads the parameters.
-func (p *PreemptParameters) rule() (r preempt.Rule, err error) {
+// readRule reads the parameters.
+func (e *engine) readRule(p *PreemptParameters) (r preempt.Rule, err error) {
+	if p.Cost != "" && e.reg.Costs[p.Cost] == nil {
+		return r, fmt.Errorf("no cost %q in the registry", p.Cost)
+	}
 	if r.Type, err = preempt.ParseType(p.Type); err != nil {
 		return r, err
 	}
@@ -99,6 +109,21 @@ func (p *PreemptParameters) rule() (r preempt.Rule, err error) {
 	return r, err
 }
 
+// qosOf is the number of a job's QOS, -1 if it has none.
+func (e *engine) qosOf(j *job) int32 {
+	name := e.qosName(j)
+	if name == "" {
+		return -1
+	}
+	id, ok := e.pre.ids[name]
+	if !ok {
+		if id, ok = e.pre.ids[strings.ToLower(name)]; !ok {
+			return -1
+		}
+	}
+	return id
+}
+
 // preemptJob fills what the pair rule looks at of a job in partition number
 // pair of its list.
 func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
@@ -106,10 +131,8 @@ func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
 	*dst = preempt.Job{
 		Priority: j.prio, Part: &p.parts[j.parts[pair]], QOSID: -1, Nodes: int32(len(j.alloc)), Requeueable: e.mayRequeue(j),
 	}
-	if name := e.qosName(j); name != "" {
-		if id, ok := p.ids[strings.ToLower(name)]; ok {
-			dst.QOS, dst.QOSID = &p.qos[id], id
-		}
+	if id := e.qosOf(j); id >= 0 {
+		dst.QOS, dst.QOSID = &p.qos[id], id
 	}
 	if j.running() {
 		dst.Age = e.now.Sub(j.start)
@@ -133,10 +156,14 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 	if j.evict.askedAt > 0 && e.now < j.evict.askedAt.Add(e.par.KillWait+messageTimeout) {
 		return dst
 	}
-	p.order = preempt.AppendOrder(p.order[:0], p.keys)
-	n, strict := p.rule.Reorders()
-	var ok bool
-	p.victims, ok = p.search.Greedy(p.victims[:0], p.order, n, strict, t)
+	ok := false
+	if e.cfg.Profile == ProfileSlurm {
+		p.order = preempt.AppendOrder(p.order[:0], p.keys)
+		n, strict := p.rule.Reorders()
+		p.victims, ok = p.search.Greedy(p.victims[:0], p.order, n, strict, t)
+	} else {
+		ok = e.leastVictims(t)
+	}
 	t.close()
 	if !ok || len(p.victims) == 0 {
 		return dst
@@ -144,6 +171,11 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 	j.evict.askedAt = e.now
 	for _, c := range p.victims {
 		dst = e.evict(dst, p.rows[c], rec)
+		d := &dst[len(dst)-1]
+		d.Rule, d.Candidates = p.rule.Type.String(), int32(len(p.rows))
+		if e.cfg.Profile == ProfileBest {
+			d.Cost = p.cost.costs[c]
+		}
 	}
 	return dst
 }
@@ -156,6 +188,9 @@ func (e *engine) collectVictims(rec record) bool {
 	j := &e.jobs.rows[rec.row]
 	e.preemptJob(&me, j, rec.pair)
 	nodes := &e.parts[j.parts[rec.pair]].nodes
+	if e.cfg.Profile == ProfileBest {
+		nodes = e.classes.rows[j.classes[rec.pair]].nodes
+	}
 	p.rows, p.keys = p.rows[:0], p.keys[:0]
 	for r := range e.jobs.rows {
 		v := &e.jobs.rows[r]
@@ -167,6 +202,9 @@ func (e *engine) collectVictims(rec record) bool {
 			if age := it.Age; p.rule.May(&me, &it) && age < p.rule.ExemptTime(&it) {
 				p.wake = min(p.wake, v.start.Add(p.rule.ExemptTime(&it)))
 			}
+			continue
+		}
+		if e.cfg.Profile == ProfileBest && e.strikesBack(j, v, &me, &it) {
 			continue
 		}
 		if m := p.rule.ModeOf(&it); m != preempt.ModeCancel && m != preempt.ModeRequeue || !meets(v, nodes) {
@@ -184,6 +222,49 @@ func (e *engine) collectVictims(rec record) bool {
 		p.keys = append(p.keys, p.rule.Key(&it))
 	}
 	return len(p.rows) > 0
+}
+
+// strikesBack reports whether taking v could go on for ever: it took j's place
+// before, or their QOS may take each other in turn and j does not rank above.
+func (e *engine) strikesBack(j, v *job, me, it *preempt.Job) bool {
+	if j.evict.last == v.id {
+		return true
+	}
+	if e.pre.rule.Type != preempt.TypeQOS || me.QOSID == it.QOSID {
+		return false
+	}
+	c := e.pre.circle
+	return c[me.QOSID] == c[it.QOSID] && me.Priority <= it.Priority
+}
+
+// circles numbers QOS so that those share a number that may take each other in
+// turn, over others or at once.
+func circles(qos []preempt.QOS) []int32 {
+	n := len(qos)
+	reach := make([]bool, n*n)
+	for i := range qos {
+		for _, k := range qos[i].Preempt {
+			reach[i*n+int(k)] = true
+		}
+	}
+	for k := range n {
+		for i := range n {
+			for j := range n {
+				reach[i*n+j] = reach[i*n+j] || reach[i*n+k] && reach[k*n+j]
+			}
+		}
+	}
+	out := make([]int32, n)
+	for i := range n {
+		out[i] = int32(i)
+		for j := range i {
+			if reach[i*n+j] && reach[j*n+i] {
+				out[i] = out[j]
+				break
+			}
+		}
+	}
+	return out
 }
 
 // meets reports whether a job holds a node of the set.
@@ -209,6 +290,7 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	if grace <= 0 {
 		return e.expel(dst, r)
 	}
+	left := j.end.Sub(e.now)
 	// The job's own limit stays if it comes first.
 	if j.end > j.evict.at {
 		j.end = j.evict.at
@@ -217,6 +299,10 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	dst = e.decide(dst, r, OpPreempt)
 	d := &dst[len(dst)-1]
 	d.At, d.Reason = j.end, ReasonPreempted
+	signal, to := e.pre.rule.Parameters.First(&preempt.UserSignal{
+		Signal: j.spec.Signal, Batch: strings.Contains(j.spec.SignalFlags, "B"), Sent: left <= j.spec.SignalBefore,
+	})
+	d.Signal, d.Batch = signal, to == preempt.ToBatch
 	return dst
 }
 

@@ -61,9 +61,11 @@ func (t *trial) take(r int32) {
 }
 
 // Remove takes a candidate's resources away.
-func (t *trial) Remove(c int32) {
+func (t *trial) Remove(c int32) { t.removeRow(t.e.pre.rows[c]) }
+
+func (t *trial) removeRow(r int32) {
 	t.marks = append(t.marks, t.e.pool.Mark())
-	t.take(t.e.pre.rows[c])
+	t.take(r)
 }
 
 // Undo puts back the last n.

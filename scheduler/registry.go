@@ -1,5 +1,7 @@
 package scheduler
 
+import "time"
+
 // A Registry holds the policies with code that a configuration names. It is
 // not part of the state: New, Restore and a replay must be given equal ones.
 type Registry struct {
@@ -7,6 +9,25 @@ type Registry struct {
 	Orderers map[string]Orderer
 	// Devices are predicates on devices for claims, by name.
 	Devices map[string]func(DeviceInfo) bool
+	// Costs say what evicting a running job costs, by the name that
+	// PreemptParameters.Cost gives; a negative answer counts as 0.
+	Costs map[string]func(*VictimInfo) int64
+}
+
+// A VictimInfo is what a cost looks at of a running job.
+type VictimInfo struct {
+	// Job is its id.
+	Job JobID
+	// User, Account and QOS that it runs for.
+	User, Account, QOS string
+	// Priority is the number it is ranked by.
+	Priority uint32
+	// Nodes that it holds, and what on them in all, in thousandths.
+	Nodes              int32
+	CPUMilli, GPUMilli int64
+	// Ran is how long it has run, Lost how much of that would be lost: since
+	// its last checkpoint.
+	Ran, Lost time.Duration
 }
 
 // An Orderer ranks pending jobs.

@@ -238,6 +238,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.evict.at)
 	num(c, &j.evict.mode)
 	num(c, &j.evict.askedAt)
+	num(c, &j.evict.last)
 	e.visitJobAccount(c, j)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
@@ -398,7 +399,7 @@ func (e *engine) hash() uint64 {
 		for _, v := range [...]uint64{
 			uint64(j.state), uint64(j.flags), uint64(j.reason), uint64(j.prio), uint64(j.submit), uint64(j.begin), uint64(j.eligible),
 			uint64(j.start), uint64(j.end), uint64(j.limit), j.seq, uint64(j.restarts), uint64(len(j.alloc)),
-			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt),
+			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt), uint64(j.evict.last),
 		} {
 			x = mix(x ^ v)
 		}

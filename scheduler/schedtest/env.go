@@ -16,9 +16,10 @@ import (
 // RunScript runs a golden script against schedulers that make returns. A
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
-//	cluster [profile=slurm] [plan=none] [depth=1] [lln]
+//	cluster [profile=slurm] [plan=none] [depth=1] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
-//	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2
+//	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
+//	qos=high prio=100 preempt=low,standby mode=CANCEL grace=60 exempt=40
 //	  the nodes and partitions of a new scheduler
 //	submit now=0
 //	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
@@ -166,12 +167,20 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	c.Parameters.Priority.CalcPeriod = a.seconds("period")
 	c.Parameters.RequeueDelay = a.seconds("requeuedelay")
 	c.Parameters.Select.NoMemory = a.has("nomem")
+	c.Parameters.Preempt = scheduler.PreemptParameters{
+		Type: a["preempt"], Mode: a["mode"], Parameters: a["params"], ExemptTime: a.seconds("exempt"),
+	}
+	c.Parameters.KillWait = a.seconds("killwait")
 	if a.has("lln") {
 		c.Parameters.Select.Flags = []string{"CR_LLN"}
 	}
 	for _, f := range in {
 		if f.has("partition") {
 			c.Partitions = append(c.Partitions, partition(f))
+			continue
+		}
+		if f.has("qos") {
+			c.QOS = append(c.QOS, quality(f))
 			continue
 		}
 		c.Nodes = append(c.Nodes, scheduler.NodeSpec{
@@ -193,6 +202,7 @@ func partition(f fields) scheduler.PartitionSpec {
 	p := scheduler.PartitionSpec{
 		Name: f["partition"], Nodes: f["nodes"], Default: f.has("default"), MaxTime: f.seconds("maxtime"), DefaultTime: f.seconds("deftime"),
 		MinNodes: int32(f.num("minnodes")), MaxNodes: int32(f.num("maxnodes")), AllowAccounts: f.list("allow"),
+		PreemptMode: f["mode"], GraceTime: f.seconds("grace"),
 	}
 	if f.has("tier") {
 		t := uint16(f.num("tier"))
@@ -210,6 +220,17 @@ func partition(f fields) scheduler.PartitionSpec {
 	return p
 }
 
+func quality(f fields) scheduler.QOSSpec {
+	q := scheduler.QOSSpec{
+		Name: f["qos"], Priority: uint32(f.num("prio")), Preempt: f.list("preempt"), PreemptMode: f["mode"], GraceTime: f.seconds("grace"),
+	}
+	if f.has("exempt") {
+		x := f.seconds("exempt")
+		q.ExemptTime = &x
+	}
+	return q
+}
+
 // JobOf makes a job of a script line.
 func jobOf(f fields) scheduler.JobSpec {
 	j := scheduler.JobSpec{
@@ -217,7 +238,8 @@ func jobOf(f fields) scheduler.JobSpec {
 		TasksPerNode: int32(f.num("tasks-per-node")), CPUsPerTask: int32(f.num("cpus")), GPUs: f["gpus"], GPUsPerNode: f["gpus-per-node"],
 		GRES: f["gres"], TimeLimit: f.seconds("time"), Nice: f.num("nice"), Hold: f.has("hold"), Partitions: f.list("part"),
 		Constraint: f["features"], NodeList: f["list"], Exclude: f["not"], CPUMilli: f.num("cpumilli"), GPUMilli: f.num("gpumilli"),
-		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")),
+		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")), QOS: f.list("qos"), CheckpointEvery: f.seconds("checkpoint"),
+		Signal: int32(f.num("signal")), SignalBefore: f.seconds("before"), SignalFlags: f["to"],
 	}
 	if f.has("exclusive") {
 		j.Exclusive = scheduler.ExclusiveNode
@@ -275,6 +297,15 @@ func (e *env) pass() (string, error) {
 		}
 		if d.Reason != scheduler.ReasonNone {
 			fmt.Fprintf(&b, "  %s", d.Reason)
+		}
+		if d.For != 0 {
+			fmt.Fprintf(&b, "  for %d", d.For)
+		}
+		if d.Signal != 0 {
+			fmt.Fprintf(&b, "  signal %d", d.Signal)
+		}
+		if d.Op == scheduler.OpPreempt {
+			fmt.Fprintf(&b, "  until %d", d.At/1e6)
 		}
 		b.WriteByte('\n')
 		if d.Op == scheduler.OpStart {

@@ -1,0 +1,201 @@
+package scheduler
+
+import (
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/preempt"
+)
+
+// bestSteps bounds the search for the least victims among many candidates, in
+// removals and trials.
+const bestSteps = 4000
+
+// A costing is the scratch of the search for the least victims.
+type costing struct {
+	cost  func(*VictimInfo) int64 // registered; nil is lostWork
+	costs []int64
+	start []int32
+	slots preempt.Slots
+	held  preempt.Held
+	free  []int32
+	unit  []int32
+	res   preempt.Result
+}
+
+// leastVictims chooses the victims of least cost (profile Best). With a grace
+// they are spared if the job could start as soon without them.
+func (e *engine) leastVictims(t *trial) bool {
+	p := &e.pre
+	k := &p.cost
+	k.costs = k.costs[:0]
+	grace := time.Duration(0)
+	for _, r := range p.rows {
+		v := &e.jobs.rows[r]
+		k.costs = append(k.costs, e.victimCost(v))
+		var it preempt.Job
+		e.preemptJob(&it, v, v.partIdx)
+		grace = max(grace, p.rule.GraceOf(&it))
+	}
+	if grace > 0 && e.soonEnough(t, e.now.Add(grace)) {
+		return false
+	}
+	start := preempt.Start{Budget: bestSteps}
+	if len(p.rows) > preempt.ExactUpTo {
+		start.Victims = e.propose(t)
+	}
+	var ok bool
+	p.victims, k.res, ok = p.search.Minimal(p.victims[:0], k.costs, start, t)
+	return ok && len(p.victims) > 0
+}
+
+// soonEnough reports whether the record of a trial fits at the instant by when
+// victims would be gone, by what ends until then anyway.
+func (e *engine) soonEnough(t *trial, by Time) bool {
+	n := 0
+	for r := range e.jobs.rows {
+		if v := &e.jobs.rows[r]; v.running() && v.flags&flagAway == 0 && v.end != Never && e.expectedEnd(v) <= by {
+			t.removeRow(int32(r))
+			n++
+		}
+	}
+	ok := n > 0 && t.Fits()
+	t.Undo(n)
+	return ok
+}
+
+// victimCost is what evicting a running job costs.
+func (e *engine) victimCost(v *job) int64 {
+	u := e.use(v)
+	x := VictimInfo{
+		Job: v.id, User: v.spec.User, Account: v.spec.Account, Priority: v.prio, Nodes: int32(len(v.alloc)), CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli,
+		Ran: e.now.Sub(v.start),
+	}
+	x.Lost = x.Ran
+	if v.spec.CheckpointEvery > 0 {
+		x.Lost %= v.spec.CheckpointEvery
+	}
+	x.QOS = e.qosName(v)
+	if e.pre.cost.cost != nil {
+		return max(e.pre.cost.cost(&x), 0)
+	}
+	return lostWork(&x)
+}
+
+// lostWork is the default cost: GPU-seconds (64 CPUs count as a GPU) since the
+// last checkpoint or the start, times the priority. A second is always lost.
+func lostWork(x *VictimInfo) int64 {
+	milli := max(x.GPUMilli+x.CPUMilli/64, 1)
+	work := mulCost(milli, int64(max(x.Lost/time.Second, 1)))
+	return mulCost(max(work/1000, 1), int64(max(x.Priority, 1)))
+}
+
+// mulCost multiplies costs and stays at the largest number.
+func mulCost(a, b int64) int64 {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	if hi > 0 || lo > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(lo)
+}
+
+// propose finds a cheap set to begin with by counting what is scarce on each
+// node: all jobs of a node that is wanted whole, else GPUs, else CPUs.
+func (e *engine) propose(t *trial) []int32 {
+	k := &e.pre.cost
+	c := e.openFit(t.rec)
+	g, want := scarce(c)
+	d := preempt.Demand{Nodes: int(max(c.min, 1)), PerNode: want, Units: 1}
+	n := len(e.nodes)
+	if len(k.free) != n {
+		k.free, k.unit = make([]int32, n), make([]int32, n)
+	}
+	for i := range e.nodes {
+		k.free[i] = -1
+		if e.try.within.Words()[i>>6]&(1<<(i&63)) != 0 && e.pool.Available(int32(i)) {
+			k.free[i] = e.freeOf(int32(i), g, want)
+		}
+	}
+	k.held.First = append(k.held.First[:0], 0)
+	k.held.Node, k.held.Amount = k.held.Node[:0], k.held.Amount[:0]
+	for _, r := range e.pre.rows {
+		j := &e.jobs.rows[r]
+		for i := range j.alloc {
+			k.held.Node = append(k.held.Node, int32(j.alloc[i].node))
+			k.held.Amount = append(k.held.Amount, e.amountOf(&j.alloc[i], g))
+		}
+		k.held.First = append(k.held.First, int32(len(k.held.Node)))
+	}
+	k.start, _, _ = k.slots.Propose(k.start[:0], &d, k.free, k.unit, k.costs, &k.held)
+	return k.start
+}
+
+// A good is what propose counts.
+type good uint8
+
+const (
+	goodJobs good = iota // jobs on a node that is to be empty
+	goodGPUs
+	goodCPUs
+)
+
+// manyJobs is more than run on any node.
+const manyJobs = 1 << 20
+
+// scarce says what to count for a class, and how much of it a node must give.
+func scarce(c *class) (good, int32) {
+	if c.req.Has(gres.WholeNode) {
+		return goodJobs, manyJobs
+	}
+	nodes := int64(max(c.min, 1))
+	for i := range c.req.Needs[:c.req.NumNeeds] {
+		n := &c.req.Needs[i]
+		if n.Name != gres.NameGPU {
+			continue
+		}
+		if per := max(n.PerNode, (n.PerJob+nodes-1)/nodes); per > 0 {
+			return goodGPUs, int32(min(per, math.MaxInt16))
+		}
+	}
+	return goodCPUs, int32(max(int64(c.req.NodeCPUs), (int64(c.req.MinCPUs)+nodes-1)/nodes, 1))
+}
+
+// freeOf is what a node gives as it is.
+func (e *engine) freeOf(n int32, g good, want int32) int32 {
+	sh, row := e.pool.Shape(n), e.pool.Row(n)
+	switch g {
+	case goodJobs:
+		free := want
+		for _, r := range e.nodes[n].jobs {
+			if e.jobs.rows[r].flags&flagAway == 0 {
+				free--
+			}
+		}
+		return free
+	case goodGPUs:
+		if k := sh.Group(gres.NameGPU); k >= 0 {
+			return int32(sh.FreeDevices(row, k, 0))
+		}
+		return 0
+	}
+	return int32(sh.FreeMilliCPU(row) / 1000)
+}
+
+// amountOf is what a job holds on a node.
+func (e *engine) amountOf(a *nodeGrant, g good) int32 {
+	switch g {
+	case goodJobs:
+		return 1
+	case goodGPUs:
+		sh, n := e.pool.Shape(int32(a.node)), int32(0)
+		for _, d := range a.grant.Devices {
+			if int(d.Group) == sh.Group(gres.NameGPU) {
+				n++
+			}
+		}
+		return n
+	}
+	return int32(max(a.grant.CPUs, a.grant.MilliCPU/1000))
+}
