@@ -59,12 +59,14 @@
 //	topology             where things are: node sets, hostlists, trees, blocks, rings, toruses
 //	priority             who goes first: multifactor, Fair Tree, billing, decay
 //	qos                  accounts, QOS, limits, usage
+//	preempt              who must go, and the least of them
 //	bind, bind/wiring    which task sees which CPU and GPU of a machine
 //	scheduler            the interface and the engine that joins them
 //	scheduler/slurmconf  Slurm's configuration files in
 //	scheduler/sbatch     sbatch options and scripts in
 //	scheduler/schedtest  laws, generators, golden scripts, a slow twin
 //	nvml                 finds GPUs, MIG instances and links
+//	cgroupsv2            fences a job, step or task with cgroup v2
 //	examples             programs, a module of its own
 //
 // # Limits

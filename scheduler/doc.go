@@ -34,9 +34,9 @@
 // # Not yet
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
-// dependencies, reservations, --prefer, bracketed feature
-// alternatives and counts, levels, cohorts, shared units (shard,
-// mps), steps, resizing, adding and removing nodes and partitions at run time.
+// dependencies, --prefer, bracketed feature alternatives and
+// counts, levels, cohorts, shares on nodes of counts, steps, resizing, adding
+// and removing nodes and partitions at run time.
 // Of several QOS that a job lists, the one of the highest priority alone is
 // tried. [Unenforced] names what a configuration says without effect.
 package scheduler
