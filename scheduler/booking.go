@@ -109,10 +109,12 @@ func (e *engine) reaccount(j *job, s *JobSpec, parts, classes []int32, u *JobUpd
 	if e.acct == nil || u.Partitions == nil && u.QOS == nil && u.Account == nil && u.Spec == nil && u.TimeLimit == nil {
 		return nil
 	}
+	was, mark := j.acct, e.acct.l.Mark()
 	e.unbook(j)
-	ja, err := e.account("update", s, parts, classes, j.acct.admin || admin && u.TimeLimit != nil)
+	ja, err := e.account("update", s, parts, classes, was.admin || admin && u.TimeLimit != nil)
 	if err != nil {
-		e.book(j)
+		e.acct.l.Rollback(mark)
+		j.acct = was
 		return err
 	}
 	j.acct = ja

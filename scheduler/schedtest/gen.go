@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/berth-sched/berth/scheduler"
@@ -39,7 +40,78 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	p.Priority.MaxAge = time.Minute
 	p.Priority.CalcPeriod = 5 * time.Second
 	p.Select.NoMemory = rapid.Bool().Draw(t, "no memory")
+	if rapid.Bool().Draw(t, "accounts") {
+		genAccounts(t, &c)
+	}
+	if rapid.Bool().Draw(t, "licences") {
+		c.Licenses = []scheduler.LicenseSpec{{Name: "lic", Total: 2}}
+	}
 	return c
+}
+
+// genAccounts draws two accounts with their users, two QOS, limits on all of
+// them, and factors that follow from them.
+func genAccounts(t *rapid.T, c *scheduler.Config) {
+	c.QOS = []scheduler.QOSSpec{{Name: "high", Priority: 10, Limits: genLimits(t, qosLimits)}, {Name: "part", Limits: genLimits(t, qosLimits)}}
+	if rapid.Bool().Draw(t, "no decay") {
+		c.QOS[0].Flags = []string{"NoDecay"}
+	}
+	c.Accounts = []scheduler.AssocSpec{
+		{Account: "a", QOS: []string{"normal", "high"}, Limits: genLimits(t, groupLimits)}, {Account: "b", Shares: "3"},
+		{Account: "a", User: "ann", Limits: genLimits(t, userLimits)}, {Account: "b", User: "ann", DefaultAccount: true},
+		{Account: "a", User: "bob", Priority: 5},
+	}
+	if rapid.Bool().Draw(t, "partition QOS") {
+		c.Partitions[0].QOS = "part"
+	}
+	c.Partitions[0].BillingWeights = rapid.SampledFrom([]string{"", "CPU=1,Mem=0.5"}).Draw(t, "billing")
+	p := &c.Parameters
+	p.Limits.Enforce = rapid.SampledFrom([]string{"", "associations", "limits,qos", "safe"}).Draw(t, "enforce")
+	p.Queue.AssocLimitStop = rapid.Bool().Draw(t, "assoc_limit_stop")
+	p.Priority.FairShare = rapid.Uint32Range(0, 1).Draw(t, "fair-share weight") * 500
+	p.Priority.QOS = rapid.Uint32Range(0, 1).Draw(t, "QOS weight") * 100
+	p.Priority.DecayHalfLife = time.Minute
+}
+
+var (
+	groupLimits = []string{"GrpTRES=cpu=3", "GrpTRES=node=1", "GrpJobs=1", "GrpSubmitJobs=3", "GrpTRESMins=cpu=1", "GrpTRESRunMins=cpu=1", "GrpWall=1", "GrpJobsAccrue=1"}
+	userLimits  = []string{"MaxTRES=cpu=2", "MaxJobs=1", "MaxSubmitJobs=2", "MaxWall=1", "MaxTRESMins=cpu=1", "MaxJobsAccrue=1", "MaxTRESPerNode=cpu=2"}
+	qosLimits   = append([]string{"MaxTRESPerUser=cpu=3", "MaxTRESPerUser=node=1", "MaxJobsPerUser=1", "MaxSubmitJobsPerAccount=2", "MinTRESPerJob=cpu=2"}, groupLimits...)
+)
+
+func genLimits(t *rapid.T, from []string) []scheduler.LimitSpec {
+	var out []scheduler.LimitSpec
+	for range rapid.IntRange(0, 2).Draw(t, "limits") {
+		name, value, _ := strings.Cut(rapid.SampledFrom(from).Draw(t, "limit"), "=")
+		out = append(out, scheduler.LimitSpec{Name: name, Value: value})
+	}
+	return out
+}
+
+// GenAccountEvent draws a change of accounts, QOS, limits, licences or usage.
+func GenAccountEvent(t *rapid.T) scheduler.Event {
+	switch rapid.IntRange(0, 7).Draw(t, "change") {
+	case 0:
+		return scheduler.Event{Kind: scheduler.EventLimit, Assoc: &scheduler.AssocSpec{Account: "a", Limits: genLimits(t, groupLimits)}}
+	case 1:
+		return scheduler.Event{Kind: scheduler.EventLimit, QOS: &scheduler.QOSSpec{Name: "high", Limits: genLimits(t, qosLimits)}}
+	case 2:
+		s := scheduler.AssocSpec{Account: "b", User: "bob", Limits: genLimits(t, userLimits)}
+		return scheduler.Event{Kind: scheduler.EventUser, Assoc: &s, Remove: rapid.Bool().Draw(t, "remove")}
+	case 3:
+		s := scheduler.AssocSpec{Account: "b", Parent: rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, "parent"), Limits: genLimits(t, groupLimits)}
+		return scheduler.Event{Kind: scheduler.EventAccount, Assoc: &s}
+	case 4:
+		s := scheduler.QOSSpec{Name: rapid.SampledFrom([]string{"high", "low"}).Draw(t, "QOS"), Priority: 1, Limits: genLimits(t, append(userLimits, qosLimits...))}
+		return scheduler.Event{Kind: scheduler.EventQOS, QOS: &s, Remove: rapid.IntRange(0, 3).Draw(t, "remove") == 0}
+	case 5:
+		return scheduler.Event{Kind: scheduler.EventUsageReset, Text: rapid.SampledFrom([]string{"", "a", "x"}).Draw(t, "account")}
+	case 6:
+		return scheduler.Event{Kind: scheduler.EventLicense, License: &scheduler.LicenseSpec{Name: "lic", Total: rapid.Int64Range(0, 3).Draw(t, "total")}}
+	default:
+		s := scheduler.AssocSpec{Account: "c", Parent: "a"}
+		return scheduler.Event{Kind: scheduler.EventAccount, Assoc: &s, Remove: rapid.Bool().Draw(t, "remove")}
+	}
 }
 
 // GenJob draws a job that such a cluster may take.
@@ -63,6 +135,11 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 		j.MinNodes = rapid.Int32Range(1, 2).Draw(t, "nodes")
 		j.TasksPerNode = rapid.Int32Range(1, 3).Draw(t, "tasks a node")
 		j.GRES = rapid.SampledFrom([]string{"gpu:1", "gpu:x:1", "gpu:y:2"}).Draw(t, "gres")
+	}
+	if rapid.Bool().Draw(t, "charged") {
+		j.Account = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "account")
+		j.QOS = rapid.SampledFrom([][]string{nil, nil, {"normal"}, {"high"}}).Draw(t, "QOS")
+		j.Licenses = rapid.SampledFrom([]string{"", "", "lic", "lic:2", "lic:3|lic:1"}).Draw(t, "licences")
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "partition") {
 	case 0:

@@ -58,6 +58,28 @@ func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) 
 			state := rapid.SampledFrom([]scheduler.NodeState{scheduler.NodeUp, scheduler.NodeDrain, scheduler.NodeDown}).Draw(t, "state")
 			r.apply(t, scheduler.SetNodes("a0", state, "law"))
 		},
+		"account": func(t *rapid.T) { r.apply(t, GenAccountEvent(t)) },
+		"update": func(t *rapid.T) {
+			r.onAny(t, func(id scheduler.JobID) scheduler.Event {
+				u := scheduler.JobUpdate{}
+				switch rapid.IntRange(0, 2).Draw(t, "field") {
+				case 0:
+					limit := time.Duration(rapid.IntRange(1, 40).Draw(t, "limit")) * time.Second
+					u.TimeLimit = &limit
+				case 1:
+					name := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "account")
+					u.Account = &name
+				case 2:
+					u.Partitions = rapid.SampledFrom([][]string{{"p"}, {"q", "p"}}).Draw(t, "partitions")
+				}
+				return scheduler.Event{Kind: scheduler.EventJobUpdate, Job: id, Update: &u, ByAdmin: rapid.Bool().Draw(t, "by admin")}
+			})
+		},
+		"partition": func(t *rapid.T) {
+			s := r.cfg.Partitions[0]
+			s.QOS = rapid.SampledFrom([]string{"", "part", "high"}).Draw(t, "QOS")
+			r.apply(t, scheduler.Event{Kind: scheduler.EventPartition, Partition: &s})
+		},
 		"restart": func(t *rapid.T) { r.restart(t) },
 		"look":    func(t *rapid.T) { r.look(t) },
 		"":        func(t *rapid.T) { r.check(t) },
