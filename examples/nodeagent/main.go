@@ -2,7 +2,8 @@
 // fence: its own cores, memory and GPUs.
 //
 //	nodeagent -controller http://head:6820 -state /var/lib/berth -cgroup DIR
-//	nodeagent visible DIR    what a task sees, for trials with -fake-gpus
+//	nodeagent try -tasks 2 -gpus 0,4 -gpu-bind per_task:1 -- COMMAND
+//	nodeagent visible DIR    the device files in DIR that may be opened
 //
 // README.md says how to run it as a service.
 package main
@@ -40,7 +41,11 @@ func dispatch(args []string) int {
 			return 0
 		}
 	}
-	if err := agentMain(args); err != nil {
+	run := agentMain
+	if len(args) > 0 && args[0] == "try" {
+		run, args = tryMain, args[1:]
+	}
+	if err := run(args); err != nil {
 		fmt.Fprintln(os.Stderr, "nodeagent:", err)
 		return 1
 	}

@@ -496,12 +496,12 @@ func TestCoresAndMemory(t *testing.T) {
 	if s := b.do(l); len(s.Tasks) != 2 || s.Tasks[0].Exit != 0 || s.Error != "" {
 		t.Errorf("%#v", s)
 	}
-	cpus := ""
+	var cpus strings.Builder
 	for _, name := range []string{"cpus-0", "cpus-1"} {
-		cpus += b.read(name)
+		cpus.WriteString(b.read(name))
 	}
-	if cpus != "2-3\n4-5\n" {
-		t.Errorf("tasks may use %q", cpus)
+	if cpus.String() != "2-3\n4-5\n" {
+		t.Errorf("tasks may use %q", cpus.String())
 	}
 	l = b.launch(0, 2, "eat", "400")
 	l.Memory, l.StepMemory, l.OOMKillStep = 80, 60, true
@@ -512,6 +512,38 @@ func TestCoresAndMemory(t *testing.T) {
 	l.CPUs, l.StepCPUs = "0-3", "6"
 	if s := b.do(l); !strings.Contains(s.Error, cgroupsv2.ErrNotGranted.Error()) {
 		t.Errorf("%#v", s)
+	}
+}
+
+// As a service with Delegate=yes: the agent starts inside of the group that it
+// may use, makes room by moving into a leaf, and does so again after a restart.
+func TestOwnDelegatedGroup(t *testing.T) {
+	r, err := cgroupsv2.Detect(os.DirFS("/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Check(); err != nil {
+		missing(t, err.Error())
+	}
+	b := newBench(t, "ConstrainRAMSpace=yes")
+	b.kill()
+	i := slices.Index(b.args, "-cgroup")
+	b.args = slices.Delete(b.args, i, i+2)
+	for n, inside := range []string{".", "system"} {
+		b.agent = exec.Command(b.self, b.args...)
+		b.agent.Stderr = os.Stderr
+		if err := b.tree.Group(inside).Start(b.agent); err != nil {
+			t.Fatal(err)
+		}
+		l := b.launch(0, 1, "exit", strconv.Itoa(n))
+		l.Memory, l.StepMemory = 100, 100
+		if s := b.do(l); len(s.Tasks) != 1 || s.Tasks[0].Exit != n {
+			t.Errorf("%#v", s)
+		}
+		if pids, err := b.tree.Group("system").Pids(); err != nil || !slices.Contains(pids, b.agent.Process.Pid) {
+			t.Error(pids, err)
+		}
+		b.kill()
 	}
 }
 
@@ -688,7 +720,7 @@ func TestInGuest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"TestOutcomes", "TestScriptAndHook", "TestRecipes", "TestCoresAndMemory", "TestKilledAgentLosesNothing", "TestLostSupervisor"} {
+	for _, name := range []string{"TestOutcomes", "TestScriptAndHook", "TestRecipes", "TestCoresAndMemory", "TestOwnDelegatedGroup", "TestKilledAgentLosesNothing", "TestLostSupervisor"} {
 		if !strings.Contains(string(out), "--- PASS: "+name+" ") {
 			t.Errorf("%s did not pass in the guest\n%s", name, out)
 		}
