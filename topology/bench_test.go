@@ -3,6 +3,7 @@ package topology_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -99,6 +100,9 @@ func benchRequest(top *topology.Topology, want int, free float64, ok bool) *topo
 	return req
 }
 
+// benchProfile is the profile of BenchmarkFit; BERTH_PROFILE=best changes it.
+var benchProfile = map[bool]topology.Profile{true: topology.ProfileBest, false: topology.ProfileSlurm}[os.Getenv("BERTH_PROFILE") == "best"]
+
 func BenchmarkFit(b *testing.B) {
 	for _, kind := range []string{"flat", "tree", "block", "ring", "torus"} {
 		for _, n := range []int{1000, 10000, 100000} {
@@ -106,7 +110,7 @@ func BenchmarkFit(b *testing.B) {
 				continue
 			}
 			top := benchTopology(b, kind, n)
-			f := top.Fitter(topology.Options{Profile: topology.ProfileSlurm})
+			f := top.Fitter(topology.Options{Profile: benchProfile})
 			for _, want := range []int{1, 64, 1024} {
 				for _, free := range []float64{0.05, 0.5} {
 					for _, ok := range []bool{true, false} {

@@ -428,3 +428,5 @@ func TestTreeEqualsTwin(t *testing.T)  { testTwin(t, 2, randomTree) }
 func TestBlockEqualsTwin(t *testing.T) { testTwin(t, 3, randomBlocks) }
 func TestRingEqualsTwin(t *testing.T)  { testTwin(t, 4, randomRings) }
 func TestTorusEqualsTwin(t *testing.T) { testTwin(t, 5, randomTorus) }
+
+func seeded(i int) *rand.Rand { return rand.New(rand.NewPCG(51, uint64(i))) }

@@ -10,6 +10,9 @@ import (
 // max_switch_wait is not set.
 const DefaultSwitchWait = 300 * time.Second
 
+// maxWaitHours bounds each field of a wait: some 57 years.
+const maxWaitHours = 500000
+
 // SwitchLimit returns how long a job may wait for few switches: the smaller of
 // the time it gave and the cluster's max_switch_wait, where 0 means "not given".
 //
@@ -60,8 +63,8 @@ func ParseSwitchWait(text string) (time.Duration, error) {
 	} else if n < 3 {
 		h, m, s = 0, fields[0], fields[1]
 	}
-	if h > 1<<20 {
-		return fail(0)
+	if h > maxWaitHours || m > maxWaitHours*60 || s > maxWaitHours*3600 {
+		return 0, &ParseError{Text: text, Offset: 0, Err: ErrLimit}
 	}
 	return h*time.Hour + m*time.Minute + s*time.Second, nil
 }

@@ -6,7 +6,7 @@ func (s *Scratch) leafLoop() {
 	groups := tr.groupsOf(s.top)
 	s.fullest = sized(s.fullest, len(tr.groups))
 	for _, g := range groups {
-		s.fullest[g] = s.fullestOf(g)
+		s.fullest[g] = s.fullestOf(g, s.count)
 	}
 	s.res.Steps += int64(len(tr.leavesOf(s.top)))
 	for s.maxRem > 0 && !s.done() {
@@ -23,18 +23,18 @@ func (s *Scratch) leafLoop() {
 			s.mark(l)
 		}
 		g := tr.groupOf[tr.leafAt[l]]
-		s.fullest[g] = s.fullestOf(g)
+		s.fullest[g] = s.fullestOf(g, s.count)
 		s.res.Steps += int64(tr.groups[g].hi - tr.groups[g].lo)
 	}
 }
 
 // fullestOf returns the unmarked leaf of group g with the most candidates, the
 // first on ties; NoUnit if it has none.
-func (s *Scratch) fullestOf(g int32) UnitID {
+func (s *Scratch) fullestOf(g int32, count []int32) UnitID {
 	tr := s.f.top.tree
 	best := NoUnit
 	for _, l := range tr.leaves[tr.groups[g].lo:tr.groups[g].hi] {
-		if s.count[l] > 0 && !s.marked[l] && (best == NoUnit || s.count[l] > s.count[best]) {
+		if count[l] > 0 && !s.marked[l] && (best == NoUnit || count[l] > count[best]) {
 			best = l
 		}
 	}

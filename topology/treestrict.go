@@ -227,51 +227,87 @@ func (s *Scratch) fillDomain(u UnitID, target int) bool {
 
 // fewestLeaves takes nodes below u until done: first of the leaves in use, then
 // the smallest leaf that finishes the job, or else the largest; of equals the
-// nearest to the leaves in use, then the first.
+// nearest to the leaves in use, then the first. Consecutive leaves of one parent
+// are equally near, so one of each such group stands for it.
 func (s *Scratch) fewestLeaves(u UnitID) {
 	t := s.f.top
-	leaves := t.tree.leavesOf(u)
+	tr := t.tree
 	s.pooled = sized(s.pooled, t.base)
-	for _, l := range leaves {
-		s.pooled[l] = int32(t.spans[l].count(s.cand))
-		if s.marked[l] {
+	clear(s.pooled)
+	s.fullest = sized(s.fullest, len(tr.groups))
+	s.heap = s.heap[:0] // the groups
+	for _, l := range tr.leavesOf(u) {
+		if s.pooled[l] = int32(t.spans[l].count(s.cand)); s.marked[l] {
 			s.drainLeaf(l)
 		}
+		if g := tr.groupOf[tr.leafAt[l]]; len(s.heap) == 0 || s.heap[len(s.heap)-1] != g {
+			s.heap = append(s.heap, g)
+		}
 	}
+	for _, g := range s.heap {
+		s.fullest[g] = s.fullestOf(g, s.pooled)
+	}
+	s.res.Steps += int64(len(tr.leavesOf(u)))
 	for s.maxRem > 0 && !s.done() {
 		best, bestFar, bestFits := NoUnit, int64(math.MaxInt64), false
-		for _, l := range leaves {
-			n := s.pooled[l]
-			if n == 0 || s.marked[l] {
+		for _, g := range s.heap {
+			l := s.fullest[g]
+			if l == NoUnit {
 				continue
 			}
-			ok := int(n) >= s.rem && (s.cpuRem <= int64(n)*s.leastCPUs() || s.cpuRem <= s.cpuSum(&t.spans[l], s.cand))
+			ok := false
+			if int(s.pooled[l]) >= s.rem {
+				if f := s.smallestLeaf(g); f != NoUnit {
+					l, ok = f, true
+				}
+			}
 			far := int64(0)
 			if s.marks > 0 {
 				far = s.far(l)
 			}
-			switch {
-			case best == NoUnit:
-			case ok != bestFits:
-				if !ok {
-					continue
-				}
-			case n != s.pooled[best]:
-				if (n < s.pooled[best]) != ok {
-					continue
-				}
-			case far >= bestFar:
-				continue
+			if best == NoUnit || s.betterLeaf(l, best, ok, bestFits, far, bestFar) {
+				best, bestFar, bestFits = l, far, ok
 			}
-			best, bestFar, bestFits = l, far, ok
 		}
-		s.res.Steps += int64(len(leaves))
+		s.res.Steps += int64(len(s.heap))
 		if best == NoUnit {
 			return
 		}
 		s.drainLeaf(best)
 		s.markLeaf(best)
+		g := tr.groupOf[tr.leafAt[best]]
+		s.fullest[g] = s.fullestOf(g, s.pooled)
 	}
+}
+
+// betterLeaf reports whether leaf a displaces the earlier leaf b.
+func (s *Scratch) betterLeaf(a, b UnitID, aFits, bFits bool, aFar, bFar int64) bool {
+	x, y := s.pooled[a], s.pooled[b]
+	switch {
+	case aFits != bFits:
+		return aFits
+	case x != y:
+		return (x < y) == aFits
+	}
+	return aFar < bFar
+}
+
+// smallestLeaf returns the leaf of group g with the fewest candidates that can
+// finish the job, the first on ties, or NoUnit.
+func (s *Scratch) smallestLeaf(g int32) UnitID {
+	t := s.f.top
+	best := NoUnit
+	for _, l := range t.tree.leaves[t.tree.groups[g].lo:t.tree.groups[g].hi] {
+		n := s.pooled[l]
+		if s.marked[l] || int(n) < s.rem || best != NoUnit && n >= s.pooled[best] {
+			continue
+		}
+		if s.cpuRem <= int64(n)*s.leastCPUs() || s.cpuRem <= s.cpuSum(&t.spans[l], s.cand) {
+			best = l
+		}
+	}
+	s.res.Steps += int64(t.tree.groups[g].hi - t.tree.groups[g].lo)
+	return best
 }
 
 // packOne takes the single node of the profile Best: of the lightest class the
