@@ -42,6 +42,8 @@ func (e *engine) dispatch(now Time, ev *Event) error {
 		return e.jobEvent(now, ev, r)
 	case EventPartition:
 		return e.setPartition(now, ev)
+	case EventReservation:
+		return e.setReservation(now, ev)
 	case EventConfig:
 		return e.setParameters(ev)
 	case EventAccount, EventUser, EventQOS, EventLimit, EventUsageReset:

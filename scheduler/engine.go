@@ -48,6 +48,7 @@ type engine struct {
 	orders       []pendingOrder // running jobs that must end
 	plans        planner
 	slurm        slurmPlanner
+	resv         resvTable
 	held         topology.NodeSet // nodes in units that running jobs have to themselves
 	busy         topology.NodeSet // scratch of keepUnits
 	holders      int              // jobs that have units to themselves

@@ -59,6 +59,9 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.rank.basic = 1<<32 - 65536
+	if err := e.buildReservations(); err != nil {
+		return nil, err
+	}
 	e.nextSwitch = Never
 	if err := e.buildPreempt(); err != nil {
 		return nil, err
@@ -85,9 +88,6 @@ func (e *engine) unsupported() []error {
 	}
 	if len(e.cfg.Cohorts) > 0 {
 		no("cohorts")
-	}
-	if len(e.cfg.Reservations) > 0 {
-		no("reservations")
 	}
 	return errs
 }

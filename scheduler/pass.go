@@ -19,6 +19,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	}
 	dst = e.endings(dst)
 	e.wakePending()
+	e.turnReservations()
 	e.queue.merge(e.alive)
 	e.tick()
 	e.pairQueue()
@@ -92,7 +93,7 @@ func (e *engine) killTime(j *job) Time {
 	if p := e.parts[j.parts[j.partIdx]].spec.OverTimeLimit; p != nil {
 		over = *p
 	}
-	return j.end.Add(over)
+	return min(j.end.Add(over), e.resvEnd(j))
 }
 
 // limitStale reports whether a timer of the limits does not count any more.
@@ -184,6 +185,9 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		j.reason = e.why(j.classes[rec.pair])
 		dst = e.preempt(dst, rec, nil)
+		if len(e.resv.all) > 0 && e.resvStops(rec) {
+			continue
+		}
 		if e.blocks(j) && e.mayPlan(j, int(rec.pair)) {
 			p.failedIn = e.passNo
 			if len(e.parts) > 1 {
@@ -245,7 +249,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 // Wake returns the next instant at which a pass could decide differently; see
 // Scheduler.
 func (e *engine) Wake() (Time, bool) {
-	at := Never
+	at := e.resv.nextAt
 	if len(e.orders) > 0 {
 		return e.now, true
 	}

@@ -87,7 +87,7 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
-	free := plans == nil && !s.withdrawn || plans != nil && plans.n == 0
+	free := (plans == nil && !s.withdrawn || plans != nil && plans.n == 0) && len(e.resv.all) == 0
 	if c.failed == e.freed+1 {
 		// Nothing has become free since it failed on all nodes.
 		s.refusal = c.refusal
@@ -95,11 +95,8 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	}
 	limit := e.timeLimit(j, int(rec.pair))
 	c = e.openFit(rec)
-	if c.one {
-		s.found = e.placeOne(c, limit, plans)
-	} else {
-		s.found = e.placeMany(c, limit, plans)
-	}
+	s.found = e.placeReserved(c, &j.spec, limit, plans)
+	e.releaseReserved()
 	switch {
 	case s.found:
 	case s.refusal.Rule == topology.RuleSwitches:
@@ -125,6 +122,7 @@ func (e *engine) openFit(rec record) *class {
 	if e.holders > 0 || c.unitsAlone {
 		e.keepUnits(c)
 	}
+	e.keepReserved(&j.spec, e.now, e.timeLimit(j, int(rec.pair)))
 	s.waited = 0
 	if c.fit.Switches > 0 {
 		j.firstTry = min(j.firstTry, e.now)

@@ -137,7 +137,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		}
 		limit := e.timeLimit(j, int(rec.pair))
 		c := &e.classes.rows[j.classes[rec.pair]]
-		if c.futile != e.passNo || limit < c.futileLimit {
+		if c.futile != e.passNo || limit < c.futileLimit || len(e.resv.all) > 0 {
 			if e.tryNow(rec, &e.plans) {
 				if !e.admits(rec) {
 					j.start, j.end = Never, Never

@@ -94,6 +94,7 @@ func (t *trial) Fits() bool {
 	} else {
 		ok = e.placeMany(c, t.limit, t.plans)
 	}
+	e.releaseReserved()
 	if ok {
 		t.place.Clear()
 		for _, n := range s.nodes {

@@ -388,6 +388,8 @@ func slurmText(err error) string {
 		text string
 	}{
 		{scheduler.ErrTopologyNever, "Requested topology configuration is not available"},
+		{scheduler.ErrReservationInvalid, "Requested reservation is invalid"},
+		{scheduler.ErrReservationAccess, "Access denied to requested reservation"},
 		{scheduler.ErrTimeMin, "Invalid time-min specification (exceeds job's time or other limits)"},
 		{scheduler.ErrNeverRuns, "Requested node configuration is not available"},
 		{scheduler.ErrUnknownNode, "Invalid node name specified"},

@@ -71,6 +71,10 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if j.qgen != rec.gen || !e.slurmCounts(j, rec) {
 			continue
 		}
+		if !e.gate(rec) {
+			j.start, j.end = Never, Never
+			continue
+		}
 		if tested++; par.MaxTest > 0 && tested > par.MaxTest {
 			break
 		}
@@ -164,10 +168,12 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		p.avail.Copy(&e.up)
 		p.avail.And(c.nodes)
 		later := p.nodes.over(&p.avail, from, from.Add(limit))
+		later = e.slurmResv(&j.spec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
 			t, ok := e.willRun(rec, &p.avail, from, limit)
 			if ok && (later == 0 || t <= later) {
-				if _, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit)); t <= e.now || !clash {
+				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
+				if clash = clash || e.resvClash(&j.spec, t, limit); t <= e.now || !clash {
 					return t, limit, true
 				}
 				if t > from {
@@ -180,6 +186,27 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		}
 		from = later
 	}
+}
+
+// slurmResv takes the nodes that are reserved for others during
+// [from, from+limit) from those a record may use, and returns later, or the end
+// of such a reservation if it is earlier.
+func (e *engine) slurmResv(s *JobSpec, from Time, limit time.Duration, later Time) Time {
+	p := &e.slurm
+	mine := e.resvOf(s)
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if i == mine || !x.during(from, from.Add(limit)) || mine >= 0 && e.passesOver(&e.resv.all[mine], x) {
+			continue
+		}
+		if end := p.nodes.ceil(x.end); later == 0 || end < later {
+			later = end
+		}
+		if len(x.cores) == 0 {
+			p.avail.AndNot(&x.nodes)
+		}
+	}
+	return later
 }
 
 // slurmReserve keeps the whole nodes of the place in the scratch for a record.

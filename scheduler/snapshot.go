@@ -113,6 +113,7 @@ func (e *engine) visitState(c *codec) {
 	if c.err != nil {
 		return
 	}
+	e.visitReservations(c)
 	e.visitJobs(c)
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {

@@ -14,6 +14,9 @@ func (e *engine) submit(now Time, ev *Event) error {
 	if err := e.checkSpec("submit", s); err != nil {
 		return err
 	}
+	if err := e.checkReservations(s); err != nil {
+		return fmt.Errorf("scheduler: submit job %d: %w", s.ID, err)
+	}
 	parts, classes, err := e.compile(s)
 	if err != nil {
 		return err
@@ -128,7 +131,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 		set  bool
 	}{
 		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
-		{"Reservations", len(s.Reservations) > 0}, {"Levels", len(s.Levels) > 0}, {"Prefer", s.Prefer != ""},
+		{"Reservations", len(s.Reservations) > 1}, {"Levels", len(s.Levels) > 0}, {"Prefer", s.Prefer != ""},
 		{"BurstBuffer", s.BurstBuffer != ""},
 	} {
 		if f.set {
@@ -229,7 +232,7 @@ func (e *engine) requeueRecords(r int32) {
 	}
 	switch {
 	case j.flags&flagHeldAdmin != 0:
-		if j.reason != ReasonJobLaunchFailure {
+		if j.reason != ReasonJobLaunchFailure && j.reason != ReasonReservationDeleted {
 			j.reason = ReasonJobHeldAdmin
 		}
 		return
@@ -249,6 +252,10 @@ func (e *engine) pushRecords(r int32) {
 	j := &e.jobs.rows[r]
 	e.arrivals++
 	j.reason, j.records = ReasonNone, 0
+	if e.resvWaits(&j.spec) {
+		j.reason = ReasonReservation
+		return
+	}
 	for i, p := range j.parts {
 		if why := e.partitionReason(j, i); why != ReasonNone {
 			if j.records == 0 {

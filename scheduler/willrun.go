@@ -102,10 +102,14 @@ func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.D
 	if e.holders > 0 || c.unitsAlone {
 		e.keepUnitsAt(c, t)
 	}
-	if c.one {
-		return e.placeOn(c, limit)
-	}
-	return e.placeMany(c, limit, nil)
+	j := &e.jobs.rows[rec.row]
+	e.keepReserved(&j.spec, t, limit)
+	all := c.all
+	c.all = false
+	ok := e.placeReserved(c, &j.spec, limit, nil)
+	c.all = all
+	e.releaseReserved()
+	return ok
 }
 
 // placeOn is placeOne within the set of the try.
