@@ -203,6 +203,9 @@ func (e *engine) giveBack(now Time, r int32) {
 	j.alloc = j.alloc[:0]
 	e.counts.Running--
 	e.freed++
+	if len(j.spec.Reservations) > 0 {
+		e.resv.nextAt = min(e.resv.nextAt, e.now) // its reservation may go now
+	}
 	if e.classes.rows[j.classes[j.partIdx]].unitsAlone {
 		// The job still counts as running here, with nothing held.
 		e.holdUnits()

@@ -36,7 +36,11 @@
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
 // dependencies, --prefer, bracketed feature alternatives and
 // counts, levels, cohorts, shares on nodes of counts, steps, resizing, adding
-// and removing nodes and partitions at run time.
+// and removing nodes and partitions at run time; of reservations, recurrence,
+// TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
+// MaxStartDelay, and jobs that list several. Reserved nodes that fail are not
+// replaced, and profile Best plans a job only on nodes that no reservation to
+// come will take.
 // Of several QOS that a job lists, the one of the highest priority alone is
 // tried. [Unenforced] names what a configuration says without effect.
 package scheduler

@@ -255,6 +255,9 @@ func copyGrants(dst []nodeGrant, nodes []topology.NodeID, grants []gres.Grant) [
 func (e *engine) earliest(rec record, limit time.Duration) (Time, bool) {
 	s := &e.try
 	c := e.openFit(rec)
+	e.releaseReserved()
+	e.keepReserved(&e.jobs.rows[rec.row].spec, e.now, Infinite)
+	defer e.releaseReserved()
 	count := e.pool.Fill(&s.cols, c.pool, gres.PassAny, c.min, s.within.Words())
 	copy(s.fit.Words(), s.cols.Fit)
 	for i := 0; i < len(e.plans.ends); {

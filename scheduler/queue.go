@@ -32,6 +32,16 @@ func compareRecords(a, b record) int {
 
 func rankKey(tier uint16, prio uint32) uint64 { return ^(uint64(tier)<<32 | uint64(prio)) }
 
+// keyOf is the key of a job's record in a partition: jobs of a reservation come
+// first, whatever their rank (spec: priority 6).
+func (e *engine) keyOf(j *job, part int32) uint64 {
+	k := rankKey(e.parts[part].tier, j.prio)
+	if len(j.spec.Reservations) > 0 {
+		k &^= 1 << 48
+	}
+	return k
+}
+
 // A queue holds the records of pending jobs. What arrives waits unsorted in
 // incoming until the next pass merges it; what leaves stays as a dead record
 // (its job's generation has moved on) until then. A merge costs a step a

@@ -195,7 +195,7 @@ func (e *engine) tick() {
 	for i := range e.queue.sorted {
 		q := &e.queue.sorted[i]
 		if j := &e.jobs.rows[q.row]; q.gen == j.qgen {
-			q.key = rankKey(e.parts[j.parts[q.pair]].tier, j.prio)
+			q.key = e.keyOf(j, j.parts[q.pair])
 		}
 	}
 	e.queue.resort()

@@ -187,6 +187,11 @@ func (e *engine) addReservation(now Time, s *ReservationSpec, at int) error {
 	}
 	e.now = max(e.now, now)
 	e.resvChanged()
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; j.running() && len(j.spec.Reservations) > 0 {
+			e.pushLimit(int32(r)) // its reservation may end at another time
+		}
+	}
 	return nil
 }
 

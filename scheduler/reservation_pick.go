@@ -162,6 +162,13 @@ func (e *engine) pickCores(x *reservation, set *topology.NodeSet) error {
 	if x.spec.Partition != "" {
 		part = e.partByKey[x.spec.Partition]
 	}
+	mark := e.pool.Mark()
+	defer e.pool.Rollback(mark)
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; j.running() && j.end <= x.start {
+			e.takeOff(int32(r))
+		}
+	}
 	for n := first; n > 0; n-- {
 		spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: n, Tasks: total}
 		if !e.placeProbe(&spec, within) {
@@ -195,8 +202,5 @@ func (e *engine) placeProbe(spec *JobSpec, set *topology.NodeSet) bool {
 	s.withdrawn = false
 	s.within.Copy(c.nodes)
 	s.within.And(set)
-	if c.one {
-		return e.placeOn(c, Infinite)
-	}
 	return e.placeMany(c, Infinite, nil)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -253,6 +254,9 @@ func (e *engine) resvStops(rec record) bool {
 	e.releaseReserved()
 	left := e.try.within.Clone()
 	left.And(&e.up)
+	if c.req.Has(gres.WholeNode) {
+		e.dropCoreNodes(left, e.now, e.timeLimit(j, int(rec.pair)))
+	}
 	n := left.Count()
 	if n == c.nodes.CountAnd(&e.up) && !e.coresReserved(e.now, e.timeLimit(j, int(rec.pair))) {
 		return false
@@ -262,6 +266,15 @@ func (e *engine) resvStops(rec record) bool {
 	}
 	j.reason = ReasonReqNodeNotAvail
 	return true
+}
+
+// dropCoreNodes takes nodes with cores reserved during [from, from+limit) off set.
+func (e *engine) dropCoreNodes(set *topology.NodeSet, from Time, limit time.Duration) {
+	for i := range e.resv.all {
+		if x := &e.resv.all[i]; len(x.cores) > 0 && x.during(from, from.Add(limit)) {
+			set.AndNot(&x.nodes)
+		}
+	}
 }
 
 // coresReserved reports whether cores are reserved at any time of
@@ -281,6 +294,19 @@ func (e *engine) fitsIdle(rec record, set *topology.NodeSet) bool {
 	}
 	j := &e.jobs.rows[rec.row]
 	return e.tryOn(rec, set, e.now, e.timeLimit(j, int(rec.pair)))
+}
+
+// hashReservations folds the reservations into one number.
+func (e *engine) hashReservations() uint64 {
+	h := uint64(0)
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		h += mix(mix(uint64(x.id)^uint64(x.start)) ^ uint64(x.end))
+		for n := range x.nodes.All() {
+			h += mix(uint64(x.id)<<32 ^ uint64(n))
+		}
+	}
+	return h
 }
 
 // visitReservations visits what was chosen for the reservations of the

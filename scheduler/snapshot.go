@@ -415,7 +415,7 @@ func (e *engine) hash() uint64 {
 	for i := range e.nodes {
 		h += mix(uint64(i)<<8 ^ uint64(e.nodes[i].state))
 	}
-	return mix(h ^ e.seq ^ e.hashAccounts())
+	return mix(h ^ e.seq ^ e.hashAccounts() ^ e.hashReservations())
 }
 
 // mix spreads the bits of x over the word.

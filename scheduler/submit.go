@@ -268,7 +268,7 @@ func (e *engine) pushRecords(r int32) {
 		}
 		j.records++
 		e.queue.push(record{
-			key: rankKey(e.parts[p].tier, j.prio), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
+			key: e.keyOf(j, p), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
 		})
 	}
 	if j.records > 0 {

@@ -112,15 +112,6 @@ func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.D
 	return ok
 }
 
-// placeOn is placeOne within the set of the try.
-func (e *engine) placeOn(c *class, limit time.Duration) bool {
-	all := c.all
-	c.all = false
-	ok := e.placeOne(c, limit, nil)
-	c.all = all
-	return ok
-}
-
 // keepUnitsAt is keepUnits as of t: what ends by then keeps nothing.
 func (e *engine) keepUnitsAt(c *class, t Time) {
 	if t <= e.now {
