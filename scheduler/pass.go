@@ -226,6 +226,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)
 	j.state = StateRunning
+	j.evict = eviction{last: j.evict.last}
 	if e.classes.rows[j.classes[rec.pair]].unitsAlone {
 		e.holdUnits()
 	}

@@ -44,6 +44,7 @@ type eviction struct {
 	at      Time         // when its grace is over
 	mode    preempt.Mode // what happens then
 	askedAt Time         // when it last chose victims; 0 never
+	until   Time         // how long it may expect their place
 	last    JobID        // who it made room for before
 }
 
@@ -168,15 +169,30 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 	if !ok || len(p.victims) == 0 {
 		return dst
 	}
-	j.evict.askedAt = e.now
+	j.evict.askedAt, j.evict.until = e.now, e.now.Add(e.par.KillWait+messageTimeout)
 	for _, c := range p.victims {
 		dst = e.evict(dst, p.rows[c], rec)
+		j.evict.until = max(j.evict.until, e.jobs.rows[p.rows[c]].evict.at.Add(e.par.KillWait+messageTimeout))
 		d := &dst[len(dst)-1]
 		d.Rule, d.Candidates = p.rule.Type.String(), int32(len(p.rows))
 		if e.cfg.Profile == ProfileBest {
 			d.Cost = p.cost.costs[c]
 		}
 	}
+	return dst
+}
+
+// preemptBeside is preempt on the nodes that no plan of Slurm's map needs for as
+// long as the record is tested.
+func (e *engine) preemptBeside(dst []Decision, rec record, limit time.Duration) []Decision {
+	s, m := &e.try, &e.slurm
+	m.avail.Copy(&e.up)
+	m.nodes.over(&m.avail, e.now, e.now.Add(limit))
+	s.gone.Copy(&e.up)
+	s.gone.AndNot(&m.avail)
+	s.withdrawn = true
+	dst = e.preempt(dst, rec, nil)
+	s.withdrawn = false
 	return dst
 }
 

@@ -65,8 +65,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 	par := &e.par.Plan
 	e.slurmBegin()
 	tested, starts := int32(0), int32(0)
-	for i := range e.queue.sorted {
-		rec := e.queue.sorted[i]
+	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen || !e.slurmCounts(j, rec) {
 			continue
@@ -87,6 +86,10 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 			continue
 		}
 		t, limit, ok := e.slurmEarliest(rec)
+		if (!ok || t > e.now) && e.pre.on {
+			dst = e.preemptBeside(dst, rec, limit)
+			t, limit, ok = e.slurmEarliest(rec)
+		}
 		if !ok {
 			continue
 		}
@@ -256,8 +259,7 @@ func (e *engine) builtinPlan() {
 	e.slurmBegin()
 	p.chosen.Clear()
 	last := e.now
-	for i := range e.queue.sorted {
-		rec := e.queue.sorted[i]
+	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen {
 			continue

@@ -239,6 +239,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.evict.at)
 	num(c, &j.evict.mode)
 	num(c, &j.evict.askedAt)
+	num(c, &j.evict.until)
 	num(c, &j.evict.last)
 	e.visitJobAccount(c, j)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
