@@ -173,14 +173,14 @@ func command(args ...string) *exec.Cmd {
 // ask runs a command inside and returns what it printed.
 func ask(t *testing.T, g Group, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
+	var out, complaint bytes.Buffer
 	c := command(args...)
-	c.Stdout, c.Stderr = &out, &out
+	c.Stdout, c.Stderr = &out, &complaint
 	if err := g.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Wait(); err != nil {
-		t.Fatalf("%v: %v %s", args, err, out.Bytes())
+		t.Fatalf("%v: %v %s", args, err, complaint.Bytes())
 	}
 	return out.String()
 }
