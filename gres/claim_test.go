@@ -248,14 +248,15 @@ func (s *claimScript) alternative(t *testing.T, words []string) Alternative {
 func (s *claimScript) show(id AllocationID, c *Claim) string {
 	var out []string
 	for _, it := range s.inv.Items(id) {
-		text := c.Requests[it.Request].Name + ": " + s.inv.Device(it.Device).Name
+		var text strings.Builder
+		text.WriteString(c.Requests[it.Request].Name + ": " + s.inv.Device(it.Device).Name)
 		for k, n := range it.Amounts {
-			text += fmt.Sprintf(" %s=%d", s.names[s.inv.Device(it.Device).Capacities[k].ID], n)
+			text.WriteString(fmt.Sprintf(" %s=%d", s.names[s.inv.Device(it.Device).Capacities[k].ID], n))
 		}
 		if it.Admin {
-			text += " (admin)"
+			text.WriteString(" (admin)")
 		}
-		out = append(out, text)
+		out = append(out, text.String())
 	}
 	return fmt.Sprintf("allocation %d: %s", id, strings.Join(out, ", "))
 }
