@@ -202,10 +202,8 @@ func (e *engine) resvClash(s *JobSpec, t Time, limit time.Duration) bool {
 		if i == mine || !x.during(t, t.Add(limit)) || len(x.cores) > 0 || mine >= 0 && e.passesOver(&e.resv.all[mine], x) {
 			continue
 		}
-		for _, n := range e.try.nodes {
-			if x.nodes.Has(n) {
-				return true
-			}
+		if slices.ContainsFunc(e.try.nodes, x.nodes.Has) {
+			return true
 		}
 	}
 	return false
