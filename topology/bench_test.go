@@ -137,6 +137,7 @@ func BenchmarkFit(b *testing.B) {
 			}
 		}
 	}
+	fitLevels(b)
 }
 
 // benchLevels are zones of 16 racks of 32 nodes, with some room on free nodes.
@@ -156,7 +157,8 @@ func benchLevels(tb testing.TB, n, want int, free float64, ok bool) (*topology.L
 	return lv, req
 }
 
-func BenchmarkFitLevels(b *testing.B) {
+// fitLevels runs the part of BenchmarkFit for kind=levels.
+func fitLevels(b *testing.B) {
 	for _, n := range []int{1000, 10000, 100000} {
 		for _, want := range []int{1, 64, 1024} {
 			for _, free := range []float64{0.05, 0.5} {
