@@ -98,7 +98,7 @@ func (e *engine) jobEvent(now Time, ev *Event, r int32) error {
 		}
 		j.state = StateSuspended
 	case EventJobResume:
-		if j.state != StateSuspended {
+		if j.state != StateSuspended || j.lending() {
 			return wrong()
 		}
 		j.state = StateRunning
@@ -209,6 +209,10 @@ func (e *engine) giveBack(now Time, r int32) {
 	if e.classes.rows[j.classes[j.partIdx]].unitsAlone {
 		// The job still counts as running here, with nothing held.
 		e.holdUnits()
+	}
+	j.lent = j.lent[:0]
+	if len(e.pre.lenders) > 0 {
+		e.reclaim(now)
 	}
 }
 

@@ -42,5 +42,7 @@
 // replaced, and profile Best plans a job only on nodes that no reservation to
 // come will take.
 // Of several QOS that a job lists, the one of the highest priority alone is
-// tried. [Unenforced] names what a configuration says without effect.
+// tried. A job suspended for another waits until that one ends: there is no
+// time slicing (GANG). [Unenforced] names what a configuration says without
+// effect.
 package scheduler

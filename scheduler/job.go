@@ -55,6 +55,8 @@ type job struct {
 	endState  JobState // state to take when Ended arrives
 	endWhy    Reason
 	evict     eviction
+	stopped   Time        // since when it is suspended for another job
+	lent      []nodeGrant // cores that others have meanwhile
 
 	parts   []int32 // partitions it may run in, in its order
 	classes []int32 // class of each

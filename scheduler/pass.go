@@ -99,7 +99,7 @@ func (e *engine) killTime(j *job) Time {
 // limitStale reports whether a timer of the limits does not count any more.
 func (e *engine) limitStale(t *timer) bool {
 	j := &e.jobs.rows[t.row]
-	return j.gen != t.gen || !j.running() || j.flags&flagEnding != 0 || e.killTime(j) != t.at
+	return j.gen != t.gen || !j.running() || j.lending() || j.flags&flagEnding != 0 || e.killTime(j) != t.at
 }
 
 // trimTimers drops stale limits when they outnumber the jobs, and makes room
@@ -185,6 +185,10 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		j.reason = e.why(j.classes[rec.pair])
 		dst = e.preempt(dst, rec, nil)
+		if j.running() {
+			starts++
+			continue
+		}
 		if len(e.resv.all) > 0 && e.resvStops(rec) {
 			continue
 		}

@@ -153,6 +153,11 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 			}
 			j.reason = e.why(j.classes[rec.pair])
 			dst = e.preempt(dst, rec, &e.plans)
+			if j.running() {
+				e.addRunningEnd(rec.row)
+				starts++
+				continue
+			}
 		}
 		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority

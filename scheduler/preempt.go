@@ -30,7 +30,9 @@ type preempter struct {
 	rows    []int32 // job rows of the candidates, in order of submission
 	keys    []uint64
 	order   []int32
+	modes   []preempt.Mode
 	victims []int32
+	lenders []int32 // rows of jobs stopped for others, in order of stopping
 	cost    costing
 	trial   trial
 	pairs   pairing
@@ -158,8 +160,11 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 		return dst
 	}
 	ok := false
+	p.order = preempt.AppendOrder(p.order[:0], p.keys)
+	if e.narrow() {
+		return e.suspendFor(dst, rec, t)
+	}
 	if e.cfg.Profile == ProfileSlurm {
-		p.order = preempt.AppendOrder(p.order[:0], p.keys)
 		n, strict := p.rule.Reorders()
 		p.victims, ok = p.search.Greedy(p.victims[:0], p.order, n, strict, t)
 	} else {
@@ -207,7 +212,7 @@ func (e *engine) collectVictims(rec record) bool {
 	if e.cfg.Profile == ProfileBest {
 		nodes = e.classes.rows[j.classes[rec.pair]].nodes
 	}
-	p.rows, p.keys = p.rows[:0], p.keys[:0]
+	p.rows, p.keys, p.modes = p.rows[:0], p.keys[:0], p.modes[:0]
 	for r := range e.jobs.rows {
 		v := &e.jobs.rows[r]
 		if !v.running() || v.flags&flagEnding != 0 || v.evict.by != 0 {
@@ -223,7 +228,7 @@ func (e *engine) collectVictims(rec record) bool {
 		if e.cfg.Profile == ProfileBest && e.strikesBack(j, v, &me, &it) {
 			continue
 		}
-		if m := p.rule.ModeOf(&it); m != preempt.ModeCancel && m != preempt.ModeRequeue || !meets(v, nodes) {
+		if !meets(v, nodes) {
 			continue
 		}
 		p.rows = append(p.rows, int32(r))
@@ -236,6 +241,7 @@ func (e *engine) collectVictims(rec record) bool {
 		v := &e.jobs.rows[r]
 		e.preemptJob(&it, v, v.partIdx)
 		p.keys = append(p.keys, p.rule.Key(&it))
+		p.modes = append(p.modes, p.rule.ModeOf(&it))
 	}
 	return len(p.rows) > 0
 }
@@ -339,7 +345,7 @@ func (e *engine) expel(dst []Decision, r int32) []Decision {
 // leaveEarly prepares the books for a victim that ended within its grace: what
 // was to happen at its end happens now (spec: preempt 7).
 func (e *engine) leaveEarly(now Time, j *job) {
-	if j.evict.by == 0 || j.flags&flagEnding != 0 {
+	if j.evict.by == 0 || j.lending() || j.flags&flagEnding != 0 {
 		return
 	}
 	j.flags |= flagEnding

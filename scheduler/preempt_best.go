@@ -25,7 +25,7 @@ type costing struct {
 	res   preempt.Result
 }
 
-// leastVictims chooses the victims of least cost (profile Best). With a grace
+// leastVictims chooses among the candidates in order the victims of least cost (profile Best). With a grace
 // they are spared if the job could start as soon without them.
 func (e *engine) leastVictims(t *trial) bool {
 	p := &e.pre

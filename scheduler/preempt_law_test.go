@@ -23,7 +23,7 @@ func propPreempt(t *rapid.T) {
 		cfg.Profile = scheduler.ProfileSlurm
 	}
 	grace := rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "grace")
-	mode := rapid.SampledFrom([]string{"CANCEL", "REQUEUE"}).Draw(t, "mode")
+	mode := rapid.SampledFrom([]string{"CANCEL", "REQUEUE", "SUSPEND,GANG"}).Draw(t, "mode")
 	cfg.Parameters.Preempt = scheduler.PreemptParameters{Type: "qos", Mode: mode}
 	cfg.Parameters.RequeueDelay = rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(t, "delay")
 	cfg.Parameters.Plan.Depth = int32(rapid.IntRange(0, 2).Draw(t, "depth"))
@@ -97,7 +97,7 @@ func (r *preemptRun) state(id scheduler.JobID) (st scheduler.JobState) {
 }
 
 func (r *preemptRun) end(t *rapid.T, id scheduler.JobID) {
-	if st := r.state(id); st != scheduler.StateRunning {
+	if st := r.state(id); st != scheduler.StateRunning && st != scheduler.StateSuspended {
 		return
 	}
 	if err := r.s.Apply(r.now, scheduler.Ended(id, scheduler.JobEnd{})); err != nil {
@@ -118,6 +118,8 @@ func (r *preemptRun) pass(t *rapid.T) {
 				t.Fatal(err)
 			}
 			continue
+		case d.Op == scheduler.OpSuspend || d.Op == scheduler.OpResume:
+			continue
 		case d.For != 0:
 			if by, told := r.by[d.Job]; told && (by != d.For || d.Op == scheduler.OpPreempt) {
 				t.Fatalf("job %d was told to make room for %d and now for %d by %s", d.Job, by, d.For, d.Op)
@@ -136,17 +138,6 @@ func (r *preemptRun) pass(t *rapid.T) {
 		if d.Op == scheduler.OpKill || d.Op == scheduler.OpRequeue {
 			r.ending = append(r.ending, d.Job)
 		}
-	}
-}
-
-// settle ends all that was told to end, and passes until nothing changes.
-func (r *preemptRun) settle(t *rapid.T) {
-	for range 4 {
-		r.pass(t)
-		for _, id := range r.ending {
-			r.end(t, id)
-		}
-		r.ending = r.ending[:0]
 	}
 }
 

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -18,7 +19,10 @@ type trial struct {
 	marks   []int   // below each removed candidate
 	gone    []int32 // rows of the removed jobs, those leaving anyway first
 	leaving int
-	place   topology.NodeSet
+	// coresOnly leaves memory and devices with the removed ones.
+	coresOnly bool
+	part      gres.Grant
+	place     topology.NodeSet
 }
 
 // open begins a trial in which jobs that were told to make room are gone.
@@ -28,11 +32,12 @@ func (t *trial) open(e *engine, rec record, plans *planner) {
 	t.limit = e.timeLimit(j, int(rec.pair))
 	t.marks, t.gone = t.marks[:0], t.gone[:0]
 	t.base = e.pool.Mark()
+	t.coresOnly = false
 	if t.place.Len() != len(e.nodes) {
 		t.place.Init(len(e.nodes))
 	}
 	for r := range e.jobs.rows {
-		if v := &e.jobs.rows[r]; v.running() && v.evict.by != 0 {
+		if v := &e.jobs.rows[r]; v.running() && v.evict.by != 0 && !v.lending() {
 			t.take(int32(r))
 		}
 	}
@@ -54,7 +59,12 @@ func (t *trial) close() {
 func (t *trial) take(r int32) {
 	j := &t.e.jobs.rows[r]
 	for i := range j.alloc {
-		t.e.pool.Give(int32(j.alloc[i].node), &j.alloc[i].grant)
+		g := &j.alloc[i].grant
+		if t.coresOnly {
+			t.part.Cores = g.Cores
+			g = &t.part
+		}
+		t.e.pool.Give(int32(j.alloc[i].node), g)
 	}
 	j.flags |= flagAway
 	t.gone = append(t.gone, r)

@@ -88,6 +88,11 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		t, limit, ok := e.slurmEarliest(rec)
 		if (!ok || t > e.now) && e.pre.on {
 			dst = e.preemptBeside(dst, rec, limit)
+			if j.running() {
+				e.addRunningEnd(rec.row)
+				starts++
+				continue
+			}
 			t, limit, ok = e.slurmEarliest(rec)
 		}
 		if !ok {

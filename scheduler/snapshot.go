@@ -123,6 +123,7 @@ func (e *engine) visitState(c *codec) {
 		e.checkLists(c)
 		e.holdUnits()
 	}
+	e.visitRows(c, &e.pre.lenders)
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
 		e.visitRow(c, &o.row)
 		num(c, &o.op)
@@ -235,6 +236,11 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.restarts)
 	num(c, &j.endState)
 	num(c, &j.endWhy)
+	num(c, &j.stopped)
+	list(c, &j.lent, func(c *codec, a *nodeGrant) {
+		num(c, &a.node)
+		list(c, &a.grant.Cores, (*codec).uint)
+	})
 	num(c, &j.evict.by)
 	num(c, &j.evict.at)
 	num(c, &j.evict.mode)
@@ -303,6 +309,13 @@ func (e *engine) adoptRow(c *codec, r int32) {
 				return
 			}
 			e.pool.Take(int32(a.node), &a.grant)
+		}
+		for i := range j.lent {
+			at := indexOfGrant(j.alloc, j.lent[i].node)
+			if at == len(j.alloc) || j.alloc[at].node != j.lent[i].node || len(j.alloc[at].grant.Cores) != len(j.lent[i].grant.Cores) {
+				c.fail("lent cores")
+				return
+			}
 		}
 		e.counts.Running++
 		e.countUse(j, 1)

@@ -25,7 +25,7 @@ import (
 //	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
 //	pass now=0 | end now=5 job=1 [exit=1] | fail now=0 job=1
-//	cancel, hold, release, requeue now=0 job=1 | limit now=0 job=1 time=90
+//	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
 //	explain job=1 | jobs | nodes | wake | restart | forecast
 //
@@ -121,6 +121,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 		return e.apply(scheduler.Release(job))
 	case "requeue":
 		return e.apply(scheduler.Requeue(job))
+	case "resume":
+		return e.apply(scheduler.Event{Kind: scheduler.EventJobResume, Job: job})
 	case "limit":
 		limit := a.seconds("time")
 		return e.apply(scheduler.Event{Kind: scheduler.EventJobUpdate, Job: job, Update: &scheduler.JobUpdate{TimeLimit: &limit}})
