@@ -31,6 +31,7 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	x.Partition, x.Wanted = p.spec.Name, c.min
 	x.Limits = e.appendLimits(nil, j, pair)
 	e.funnel(&x, c, p, record{row: r, pair: int16(pair)})
+	changeLimits(&x)
 	return x, nil
 }
 

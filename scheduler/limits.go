@@ -450,3 +450,23 @@ func (e *engine) closeAccounts() {
 		e.acct.l.Forget()
 	}
 }
+
+// changeLimits says of limits in the way what would have to change. Where nodes
+// are free they are all that does.
+func changeLimits(x *Explanation) {
+	if len(x.Limits) == 0 {
+		return
+	}
+	text := "if these limits allowed it:"
+	for i := range x.Limits {
+		b := &x.Limits[i]
+		text += fmt.Sprintf(" %s of %s (%d short)", b.TRES, b.Object, b.Short)
+	}
+	if n := len(x.Funnel); n > 0 && x.Funnel[n-1].Stage == StageTopology && len(x.Changes) > 0 {
+		x.Changes = []Change{{Text: text, Nodes: x.Changes[0].Nodes}}
+		return
+	}
+	for i := range x.Changes {
+		x.Changes[i].Text += ", and " + text
+	}
+}

@@ -21,12 +21,16 @@ import (
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
 //	qos=high prio=100 preempt=low,standby mode=CANCEL grace=60 exempt=40
 //	  the nodes and partitions of a new scheduler
+//	account=a parent=b shares=2 GrpTRES=cpu=4 | account=a user=ann default MaxJobs=1
+//	qos=high prio=10 flags=DenyOnLimit MaxTRESPerUser=cpu=4 | lic=matlab total=2
+//	  accounts, users, QOS, licences and their limits; enforce=limits,qos
 //	submit now=0
 //	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
 //	pass now=0 | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
+//	set | limit-of | remove, then lines as above; reset-usage account=a
 //	explain job=1 | jobs | nodes | wake | restart | forecast
 //
 // Times are seconds. Start decisions are reported as started at once.
@@ -132,6 +136,15 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 			return "", err
 		}
 		return e.apply(scheduler.SetNodes(a["nodes"], st, "script"))
+	case "set", "limit-of", "remove":
+		for _, f := range lines(d) {
+			if out, err := e.change(strings.TrimSuffix(d.Cmd, "-of"), f); err != nil {
+				return out, err
+			}
+		}
+		return "ok\n", nil
+	case "reset-usage":
+		return e.apply(scheduler.Event{Kind: scheduler.EventUsageReset, Text: a["account"]})
 	case "explain":
 		x, err := e.s.Explain(job)
 		return x.String(), err
@@ -160,6 +173,11 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	if a["plan"] == "none" {
 		c.Parameters.Plan.Mode = scheduler.PlanNone
 	}
+	c.Parameters.Limits.Enforce = a["enforce"]
+	c.Parameters.Queue.AssocLimitStop = a.has("stop")
+	c.Parameters.Priority.FairShare = uint32(a.num("fairshare"))
+	c.Parameters.Priority.QOS = uint32(a.num("qosweight"))
+	c.Parameters.Priority.DecayHalfLife = a.seconds("halflife")
 	c.Parameters.Plan.Depth = int32(a.num("depth"))
 	c.Parameters.Plan.Resolution = a.seconds("resolution")
 	c.Parameters.Plan.Interval = a.seconds("interval")
@@ -181,8 +199,15 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 			c.Partitions = append(c.Partitions, partition(f))
 			continue
 		}
-		if f.has("qos") {
+		switch {
+		case f.has("account"):
+			c.Accounts = append(c.Accounts, assocOf(f))
+			continue
+		case f.has("qos"):
 			c.QOS = append(c.QOS, quality(f))
+			continue
+		case f.has("lic"):
+			c.Licenses = append(c.Licenses, scheduler.LicenseSpec{Name: f["lic"], Total: f.num("total")})
 			continue
 		}
 		c.Nodes = append(c.Nodes, scheduler.NodeSpec{
@@ -204,7 +229,7 @@ func partition(f fields) scheduler.PartitionSpec {
 	p := scheduler.PartitionSpec{
 		Name: f["partition"], Nodes: f["nodes"], Default: f.has("default"), MaxTime: f.seconds("maxtime"), DefaultTime: f.seconds("deftime"),
 		MinNodes: int32(f.num("minnodes")), MaxNodes: int32(f.num("maxnodes")), AllowAccounts: f.list("allow"),
-		PreemptMode: f["mode"], GraceTime: f.seconds("grace"),
+		PreemptMode: f["mode"], GraceTime: f.seconds("grace"), QOS: f["pqos"], BillingWeights: f["billing"],
 	}
 	if f.has("tier") {
 		t := uint16(f.num("tier"))
@@ -225,6 +250,7 @@ func partition(f fields) scheduler.PartitionSpec {
 func quality(f fields) scheduler.QOSSpec {
 	q := scheduler.QOSSpec{
 		Name: f["qos"], Priority: uint32(f.num("prio")), Preempt: f.list("preempt"), PreemptMode: f["mode"], GraceTime: f.seconds("grace"),
+		Flags: f.list("flags"), Limits: limitsOf(f),
 	}
 	if f.has("exempt") {
 		x := f.seconds("exempt")
@@ -242,6 +268,7 @@ func jobOf(f fields) scheduler.JobSpec {
 		Constraint: f["features"], NodeList: f["list"], Exclude: f["not"], CPUMilli: f.num("cpumilli"), GPUMilli: f.num("gpumilli"),
 		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")), QOS: f.list("qos"), CheckpointEvery: f.seconds("checkpoint"),
 		Signal: int32(f.num("signal")), SignalBefore: f.seconds("before"), SignalFlags: f["to"],
+		Licenses: f["lic"],
 	}
 	if f.has("exclusive") {
 		j.Exclusive = scheduler.ExclusiveNode
