@@ -3,6 +3,7 @@ package scheduler
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/priority"
@@ -457,16 +458,17 @@ func changeLimits(x *Explanation) {
 	if len(x.Limits) == 0 {
 		return
 	}
-	text := "if these limits allowed it:"
+	var text strings.Builder
+	text.WriteString("if these limits allowed it:")
 	for i := range x.Limits {
 		b := &x.Limits[i]
-		text += fmt.Sprintf(" %s of %s (%d short)", b.TRES, b.Object, b.Short)
+		text.WriteString(fmt.Sprintf(" %s of %s (%d short)", b.TRES, b.Object, b.Short))
 	}
 	if n := len(x.Funnel); n > 0 && x.Funnel[n-1].Stage == StageTopology && len(x.Changes) > 0 {
-		x.Changes = []Change{{Text: text, Nodes: x.Changes[0].Nodes}}
+		x.Changes = []Change{{Text: text.String(), Nodes: x.Changes[0].Nodes}}
 		return
 	}
 	for i := range x.Changes {
-		x.Changes[i].Text += ", and " + text
+		x.Changes[i].Text += ", and " + text.String()
 	}
 }
