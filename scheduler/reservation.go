@@ -54,11 +54,7 @@ type reservation struct {
 	nodes      topology.NodeSet
 	cores      []nodeGrant // cores on each node; empty for whole nodes
 	id         int64       // rises with creation
-	blockedIn  uint64      // number of the pass in which one of its jobs waits
 }
-
-// active reports whether x has begun and not ended.
-func (x *reservation) active(now Time) bool { return x.start <= now && now < x.end }
 
 // during reports whether x holds at any time of [from, to).
 func (x *reservation) during(from, to Time) bool { return x.start < to && x.end > from }
