@@ -69,10 +69,10 @@ func TestRecipes(t *testing.T) {
 			Args: words("-p gpu-interactive -t 01:00:00 --export NONE --gpus=1 --cpus-per-gpu=8 --mem-per-gpu=32G --parsable")},
 			scheduler.JobSpec{Name: "sbatch", Partitions: []string{"gpu-interactive"}, TimeLimit: time.Hour, GPUs: "1", CPUsPerGPU: 8, Mem: scheduler.MemPerGPU, MemMiB: 32768,
 				Kept: kept("export", "NONE", "parsable", "")}},
-		{"W03 Nextflow", sbatch.Input{Args: []string{".command.run"}, Script: "#!/bin/bash\n#SBATCH -J nf-train_(sample_1)\n#SBATCH -o /work/ab/.command.log\n#SBATCH --no-requeue\n" +
+		{"W03 Nextflow", sbatch.Input{Args: []string{".command.run"}, Script: "#!/bin/bash\n#SBATCH -J nf-train_(sample_1)\n#SBATCH -o /scratch/ab/.command.log\n#SBATCH --no-requeue\n" +
 			"#SBATCH --signal B:USR2@30\n#SBATCH -t 01:00:00\n#SBATCH --mem 8192M\n#SBATCH -p gpu\n#SBATCH --gpus=1 --cpus-per-gpu=8\n# NEXTFLOW TASK\nset -e\n"},
 			scheduler.JobSpec{Name: "nf-train_(sample_1)", Requeue: -1, Signal: 12, SignalBefore: 30 * time.Second, SignalFlags: "B", TimeLimit: time.Hour,
-				Mem: scheduler.MemPerNode, MemMiB: 8192, Partitions: []string{"gpu"}, GPUs: "1", CPUsPerGPU: 8, Kept: kept("output", "/work/ab/.command.log")}},
+				Mem: scheduler.MemPerNode, MemMiB: 8192, Partitions: []string{"gpu"}, GPUs: "1", CPUsPerGPU: 8, Kept: kept("output", "/scratch/ab/.command.log")}},
 		{"W04 Nextflow array", sbatch.Input{Args: []string{"x"}, Script: "#!/bin/bash\n#SBATCH --array 0-9\n#SBATCH -o /dev/null\n"},
 			scheduler.JobSpec{Name: "x", Array: "0-9", Kept: kept("output", "/dev/null")}},
 		{"W05 Snakemake 8", sbatch.Input{Args: []string{"--parsable", "--job-name", "run1", "--output", "o", "--export=ALL", "--comment", "rule_train", "-A", "lab", "-p", "gpu",
