@@ -399,8 +399,14 @@ func (e *engine) flagsOf(j *job, part int32) qos.Flags {
 	return e.acct.l.FlagsOf(j.acct.qos, e.acct.partQOS[part])
 }
 
-// mayPlan reports whether a waiting job may get a start in the future or block
-// others: not below MinPrioThreshold, nor with a QOS that reserves nothing.
+// reserves reports whether a waiting job may keep nodes for a start in the
+// future: it may block others, and its QOS has no NoReserve (spec: backfill 2.3).
+func (e *engine) reserves(j *job, pair int) bool {
+	return e.flagsOf(j, j.parts[pair])&qos.NoReserve == 0 && e.mayPlan(j, pair)
+}
+
+// mayPlan reports whether a waiting job may block others: not if a limit holds
+// it, nor below MinPrioThreshold.
 func (e *engine) mayPlan(j *job, pair int) bool {
 	if e.acct == nil {
 		return true

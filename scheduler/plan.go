@@ -162,7 +162,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority
 		}
-		if !e.blocks(j) || !plannable(j.reason) || !e.mayPlan(j, int(rec.pair)) {
+		if !e.blocks(j) || !plannable(j.reason) || !e.reserves(j, int(rec.pair)) {
 			continue
 		}
 		blocked = true

@@ -116,7 +116,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if j.reason == ReasonNone {
 			j.reason = ReasonPriority
 		}
-		if e.blocks(j) && e.mayPlan(j, int(rec.pair)) {
+		if e.blocks(j) && e.reserves(j, int(rec.pair)) {
 			e.slurmReserve(rec, t, limit, first)
 		}
 		if par.MaxSlots > 0 && len(e.slurm.nodes.slots) >= int(par.MaxSlots) {
