@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/berth-sched/berth/examples/nodeagent/protocol"
+)
+
+// look compares, at the agent's first message after a start, the group tree,
+// the agent's store and what the controller handed out. The agent is waiting
+// for its answer meanwhile, so nothing moves but the steps themselves.
+func (b *bench) look(m *protocol.Sync, submitted map[protocol.Key]bool) error {
+	keys, err := store{b.state}.keys()
+	if err != nil {
+		return err
+	}
+	told := map[string]protocol.State{}
+	for _, s := range m.Steps {
+		told[s.Key.String()] = s.State
+		if !submitted[s.Key] {
+			return fmt.Errorf("%v was never handed out", s.Key)
+		}
+	}
+	for _, k := range keys {
+		if _, ok := told[k.String()]; !ok {
+			return fmt.Errorf("%v is in the store and was not told", k)
+		}
+	}
+	if len(keys) != len(told) {
+		return fmt.Errorf("told %v, stored %v", told, keys)
+	}
+	jobs, err := b.tree.Jobs()
+	if err != nil {
+		return err
+	}
+	have := map[string]bool{}
+	for _, j := range jobs {
+		if len(j.Steps) == 0 {
+			return fmt.Errorf("group %s is left without a step", j.Name)
+		}
+		for _, s := range j.Steps {
+			name := j.Name + "." + strconv.Itoa(int(s))
+			if have[name] = true; told[name] == "" || told[name] == protocol.Ended {
+				return fmt.Errorf("group of %s is left, state %q", name, told[name])
+			}
+		}
+	}
+	for name, state := range told {
+		if state != protocol.Ended && !have[name] {
+			return fmt.Errorf("%s is %s and has no group", name, state)
+		}
+	}
+	return nil
+}
+
+// The agent is killed without a warning at 50 points: each job runs once, none
+// is lost, no group is left, and after each start all sides agree.
+func TestKilledAgentLosesNothing(t *testing.T) {
+	kills, within, conf := 50, 60*time.Millisecond, "ConstrainDevices=yes"
+	const perKill = 2
+	if os.Getenv("VMTEST") == "1" { // much slower, and all controllers are there
+		kills, within, conf = 15, 900*time.Millisecond, "ConstrainDevices=yes ConstrainCores=yes ConstrainRAMSpace=yes"
+	}
+	b := newBench(t, conf)
+	b.kill()
+	submitted := map[protocol.Key]bool{}
+	type seen struct{ err error }
+	first := make(chan seen, 1)
+	looking := make(chan bool, 1)
+	b.ctl.OnSync = func(m *protocol.Sync) {
+		select {
+		case <-looking:
+			first <- seen{b.look(m, submitted)}
+		default:
+		}
+	}
+	var all []protocol.Key
+	seed := uint64(1)
+	random := func(within time.Duration) time.Duration {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		return time.Duration(seed>>33) % within
+	}
+	for point := range kills {
+		if point%5 == 4 { // somewhere on its way up
+			b.start()
+			time.Sleep(random(within))
+			b.kill()
+		}
+		for i := range perKill {
+			l := b.launch(int32(i), 1, "mark", filepath.Join(b.out, fmt.Sprintf("mark-%d-%d", point, i)), strconv.Itoa(10*(point%7)))
+			l.GPUs, l.StepGPUs = []int32{int32(point % 8)}, []int32{int32(point % 8)}
+			l.Stdout = "out-" + l.Key.String()
+			submitted[l.Key] = true
+			all = append(all, l.Key)
+			b.ctl.Submit(nodeName, l)
+		}
+		looking <- true
+		b.start()
+		select {
+		case s := <-first:
+			if s.err != nil {
+				t.Fatalf("point %d: %v", point, s.err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("point %d: the agent does not speak", point)
+		}
+		time.Sleep(random(within))
+		b.kill()
+	}
+	b.start()
+	for _, k := range all {
+		if s := b.ended(k); len(s.Tasks) != 1 || s.Tasks[0] != (protocol.TaskEnd{}) || s.Error != "" {
+			t.Errorf("%#v", s)
+		}
+	}
+	for point := range kills {
+		for i := range perKill {
+			if got := b.read(fmt.Sprintf("mark-%d-%d", point, i)); got != "ran\n" {
+				t.Errorf("job %d.%d ran %d times", point, i, strings.Count(got, "\n"))
+			}
+		}
+	}
+	if jobs, err := b.tree.Jobs(); err != nil || len(jobs) > 0 {
+		t.Error(jobs, err)
+	}
+	if keys, err := (store{b.state}).keys(); err != nil || len(keys) > 0 {
+		t.Error(keys, err)
+	}
+}
+
+// A supervisor that is killed loses its step, not the node: the step is told
+// as lost, its tasks go, and a step that was never started is not started twice.
+func TestLostSupervisor(t *testing.T) {
+	b := newBench(t, "")
+	l := b.launch(0, 1, "sleep")
+	b.ctl.Submit(nodeName, l)
+	b.says("slurm-1.out", "asleep")
+	pids, err := b.tree.Group(l.SLUID + "/step_0/slurm").Pids()
+	if err != nil || len(pids) != 1 {
+		t.Fatal(pids, err)
+	}
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if s := b.ended(l.Key); !strings.Contains(s.Error, "supervisor") {
+		t.Errorf("%#v", s)
+	}
+	if jobs, err := b.tree.Jobs(); err != nil || len(jobs) > 0 {
+		t.Error(jobs, err)
+	}
+}
