@@ -269,7 +269,7 @@ func propSelect(t *rapid.T) {
 		},
 		"end": func(t *rapid.T) {
 			if len(ids) == 0 {
-				t.Skip("nothing runs")
+				return // no skip: a fuzzer may draw nothing but this action
 			}
 			i := rapid.IntRange(0, len(ids)-1).Draw(t, "which")
 			s.Give(row, held[ids[i]])

@@ -180,7 +180,7 @@ func (r *run) advance(t *rapid.T) {
 
 func (r *run) onRunning(t *rapid.T, ev func(scheduler.JobID) scheduler.Event) {
 	if len(r.live) == 0 {
-		t.Skip("nothing runs")
+		return // no skip: a fuzzer may draw nothing but this action
 	}
 	var ids []scheduler.JobID
 	for id := range r.live {
@@ -195,7 +195,7 @@ func (r *run) onRunning(t *rapid.T, ev func(scheduler.JobID) scheduler.Event) {
 
 func (r *run) onAny(t *rapid.T, ev func(scheduler.JobID) scheduler.Event) {
 	if r.next == 0 {
-		t.Skip("no job")
+		return
 	}
 	r.apply(t, ev(scheduler.JobID(rapid.Uint64Range(1, uint64(r.next)).Draw(t, "job"))))
 }
