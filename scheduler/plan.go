@@ -165,6 +165,11 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		if !e.blocks(j) || !plannable(j.reason) || !e.reserves(j, int(rec.pair)) {
 			continue
 		}
+		if !e.admitsAsked(rec) {
+			// Over a limit whatever is free: no plan, and it blocks nobody.
+			j.start, j.end = Never, Never
+			continue
+		}
 		blocked = true
 		if par.Depth == 0 || e.plans.pairs < int(par.Depth) {
 			e.plans.pairs++
