@@ -26,6 +26,7 @@ type fitKey struct {
 	switches               int32
 	switchWait             time.Duration
 	arbitrary, unitsAlone  bool
+	levels                 string
 }
 
 // A class is a request made ready for one partition. Rows are reference
@@ -47,6 +48,7 @@ type class struct {
 	overMem    bool // asks more memory than a limit allows
 	firstPass  gres.Pass
 	fit        topology.Request // without sets and columns
+	levels     *levelFit        // nil without
 	tres       []int64          // what it asks at least, by kind of the schema
 
 	failed      uint64 // e.freed+1 when it last failed on all its nodes

@@ -248,6 +248,11 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	for _, n := range e.sizes(s, &r) {
 		key.fit.sizes = string(binary.LittleEndian.AppendUint32([]byte(key.fit.sizes), uint32(n)))
 	}
+	levels, err := e.levelsOf(s, p)
+	if err != nil {
+		return 0, err
+	}
+	key.fit.levels = levels.key()
 	nodes, all, err := e.nodesOf(p, s)
 	if err != nil {
 		return 0, err
@@ -258,6 +263,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	return e.internClass(&key, func(c *class) {
 		c.overMem = !inLimit
 		e.buildClass(c, p, nodes, all, list, s)
+		e.classLevels(c, levels)
 	}), nil
 }
 

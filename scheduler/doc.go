@@ -35,7 +35,7 @@
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
 // dependencies, --prefer, bracketed feature alternatives and
-// counts, levels, cohorts, shares on nodes of counts, steps, resizing, adding
+// counts, cohorts, shares on nodes of counts, steps, resizing, adding
 // and removing nodes and partitions at run time; of reservations, recurrence,
 // TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
 // MaxStartDelay, and jobs that list several. Reserved nodes that fail are not

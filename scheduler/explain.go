@@ -53,6 +53,19 @@ type LimitBlock struct {
 	Limit, Used, Asked, Short int64
 }
 
+// A TopologyBlock says why free nodes do not fit together.
+type TopologyBlock struct {
+	// Rule that failed, in a few words.
+	Rule string
+	// Unit is the switch, block or domain that came nearest; empty if all nodes
+	// are meant.
+	Unit string
+	// Need of Lack (nodes, CPUs, GPUs; members of a levelled topology), and what
+	// the unit has.
+	Lack       string
+	Need, Have int64
+}
+
 // A Change is one thing that would let the job start now.
 type Change struct {
 	// Text says it in plain words.
@@ -73,6 +86,8 @@ type Explanation struct {
 	// Funnel has the node counts, one a stage; it ends with the stage at
 	// which too few were left.
 	Funnel []FunnelStep
+	// Topology says what is in the way if the funnel ends there, else nil.
+	Topology *TopologyBlock
 	// Limits are the limits in the way.
 	Limits []LimitBlock
 	// Ahead is the number of pending jobs that are tried before it.
@@ -119,6 +134,21 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		b = strconv.AppendInt(b, int64(f.Nodes), 10)
 		b = append(b, ' ')
 		b = append(b, f.Stage.String()...)
+		b = append(b, '\n')
+	}
+	if t := e.Topology; t != nil {
+		b = append(b, "  topology: "...)
+		b = append(b, t.Rule...)
+		if t.Need > 0 {
+			b = append(b, ", "...)
+			if t.Unit != "" {
+				b = append(append(b, t.Unit...), " comes nearest with "...)
+			}
+			b = strconv.AppendInt(b, t.Have, 10)
+			b = append(b, " of "...)
+			b = strconv.AppendInt(b, t.Need, 10)
+			b = append(append(b, ' '), t.Lack...)
+		}
 		b = append(b, '\n')
 	}
 	for i := range e.Limits {

@@ -104,6 +104,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, rec record) {
 		})
 	} else {
 		x.Funnel = append(x.Funnel, FunnelStep{StageTopology, int32(min(max(e.try.refusal.Have, 0), int64(left.Count())))})
+		x.Topology = e.topologyBlock(c)
 	}
 	c.failed = saved
 }
@@ -264,8 +265,7 @@ func (e *engine) neverRuns(c *class) error {
 		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
 	}
 	e.fitRequest(c, Never)
-	f := e.topos[e.parts[c.key.part].topo].fitter
-	if !f.Fit(&s.topo, &s.req, &s.res) {
+	if !e.fitTopology(c) {
 		if s.res.Refusal.Rule == topology.RuleSwitches {
 			c.runs = true
 			return nil

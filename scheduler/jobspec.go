@@ -276,14 +276,17 @@ type JobSpec struct {
 	CheckpointEvery time.Duration `json:",omitempty"`
 }
 
-// A LevelSpec asks for a topology level as Kubernetes' batch schedulers do.
+// A LevelSpec asks for a topology level as Kubernetes' batch schedulers do
+// (spec: topology 3). Members are nodes if the job says how many it wants, else
+// its tasks, of which a node takes as many as fit.
 type LevelSpec struct {
-	// Level names the level ("rack").
+	// Level names the level ("rack"); the last one is "node".
 	Level string
 	// Required says that all members must share one domain of it; otherwise
 	// it is preferred.
 	Required bool `json:",omitempty"`
-	// Slice is the number of nodes that must share one domain; 0 all.
+	// Slice asks instead that members come in groups of this size, each inside
+	// one domain; it divides the size of the slice before. 0: all members.
 	Slice int32 `json:",omitempty"`
 }
 

@@ -31,6 +31,11 @@ type scratch struct {
 	topo topology.Scratch
 	work gres.Scratch
 
+	levels   topology.LevelScratch
+	levelReq topology.LevelRequest
+	levelRes topology.LevelResult
+	members  []int32 // that each node could take
+
 	chosen []gres.Chosen
 	nodes  []topology.NodeID // what was found, in node order
 	grants []gres.Grant      // what is held on each
@@ -297,8 +302,7 @@ func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 func (e *engine) arrange(c *class, t Time, limit time.Duration, plans *planner) bool {
 	s := &e.try
 	e.fitRequest(c, t)
-	f := e.topos[e.parts[c.key.part].topo].fitter
-	if !f.Fit(&s.topo, &s.req, &s.res) {
+	if !e.fitTopology(c) {
 		s.refusal = s.res.Refusal
 		return false
 	}
@@ -349,6 +353,9 @@ func (e *engine) share(c *class) {
 		i := indexOf(s.nodes, n)
 		x := &s.chosen[i]
 		x.CPUs, x.Devices = take.Take(x.Node.Shape, &c.req, &x.Fit)
+	}
+	if c.levels != nil && c.levels.taskCPUs > 0 {
+		e.shareMembers(c)
 	}
 }
 

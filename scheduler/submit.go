@@ -131,7 +131,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 		set  bool
 	}{
 		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
-		{"Reservations", len(s.Reservations) > 1}, {"Levels", len(s.Levels) > 0}, {"Prefer", s.Prefer != ""},
+		{"Reservations", len(s.Reservations) > 1}, {"Prefer", s.Prefer != ""},
 		{"BurstBuffer", s.BurstBuffer != ""},
 	} {
 		if f.set {

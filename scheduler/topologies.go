@@ -12,6 +12,10 @@ type topo struct {
 	name   string
 	top    *topology.Topology
 	fitter topology.Fitter
+
+	levels   *topology.Levels // nil without
+	fill     topology.Fill
+	balanced bool
 }
 
 // buildTopologies makes the topologies of the configuration and their fitters.
@@ -22,11 +26,7 @@ func (e *engine) buildTopologies() error {
 	}
 	list := make([]topology.Spec, len(specs))
 	for i := range specs {
-		s := &specs[i]
-		if len(s.Levels) > 0 {
-			return fmt.Errorf("scheduler: read topology %q: levels: %w", s.Name, ErrUnsupported)
-		}
-		list[i] = s.topology()
+		list[i] = specs[i].topology()
 	}
 	all, problems := topology.NewTopologies(list, e.names)
 	if err := problems.Err(); err != nil {
@@ -34,7 +34,17 @@ func (e *engine) buildTopologies() error {
 	}
 	e.topologies = all
 	for i := range specs {
-		e.topos = append(e.topos, topo{name: specs[i].Name, top: all.At(i), fitter: all.At(i).Fitter(e.fitOptions(&specs[i]))})
+		s := &specs[i]
+		t := topo{name: s.Name, top: all.At(i), fitter: all.At(i).Fitter(e.fitOptions(s))}
+		if len(s.Levels) > 0 {
+			lv, err := e.buildLevels(s)
+			if err != nil {
+				return fmt.Errorf("scheduler: read topology %q: %w", s.Name, err)
+			}
+			t.levels = lv
+			t.fill, t.balanced = levelFill(s.Parameters)
+		}
+		e.topos = append(e.topos, t)
 	}
 	if _, n, ok := strings.Cut(strings.ToLower(specs[0].Parameters), "topomaxsizeunroll="); ok && all.At(0).Kind() == topology.KindBlock {
 		n, _, _ = strings.Cut(n, ",")
@@ -86,8 +96,7 @@ func (e *engine) holdUnits() {
 		for i := range j.alloc {
 			set.Add(j.alloc[i].node)
 		}
-		t := &e.topos[e.parts[j.parts[j.partIdx]].topo]
-		e.topologies.AddBlocked(&e.held, t.top, &set, e.fitProfile())
+		e.addBlocked(&e.held, &e.classes.rows[j.classes[j.partIdx]], &set)
 	}
 }
 
@@ -108,7 +117,7 @@ func (e *engine) keepUnits(c *class) {
 	}
 	used := &e.try.mask
 	used.Clear()
-	e.topologies.AddForbidden(used, e.topos[e.parts[c.key.part].topo].top, &e.busy, e.fitProfile())
+	e.addForbidden(used, c, &e.busy)
 	e.try.within.AndNot(used)
 }
 

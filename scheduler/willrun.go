@@ -139,13 +139,13 @@ func (e *engine) keepUnitsAt(c *class, t Time) {
 		if alone {
 			held := &e.try.fit
 			held.Clear()
-			e.topologies.AddBlocked(held, e.topos[e.parts[j.parts[j.partIdx]].topo].top, used, e.fitProfile())
+			e.addBlocked(held, &e.classes.rows[j.classes[j.partIdx]], used)
 			e.try.within.AndNot(held)
 		}
 	}
 	if c.unitsAlone {
 		used.Clear()
-		e.topologies.AddForbidden(used, e.topos[e.parts[c.key.part].topo].top, &e.busy, e.fitProfile())
+		e.addForbidden(used, c, &e.busy)
 		e.try.within.AndNot(used)
 	}
 }

@@ -30,6 +30,7 @@ import (
 //	pass now=0 | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
+//	switch=, block= and domain= lines of cluster: see topology.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	explain job=1 | jobs | nodes | wake | restart | forecast
 //
@@ -200,6 +201,8 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 			continue
 		}
 		switch {
+		case topologyLine(&c, a, f):
+			continue
 		case f.has("account"):
 			c.Accounts = append(c.Accounts, assocOf(f))
 			continue
@@ -268,10 +271,13 @@ func jobOf(f fields) scheduler.JobSpec {
 		Constraint: f["features"], NodeList: f["list"], Exclude: f["not"], CPUMilli: f.num("cpumilli"), GPUMilli: f.num("gpumilli"),
 		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")), QOS: f.list("qos"), CheckpointEvery: f.seconds("checkpoint"),
 		Signal: int32(f.num("signal")), SignalBefore: f.seconds("before"), SignalFlags: f["to"],
-		Licenses: f["lic"],
+		Licenses: f["lic"], Levels: levelsOf(f.list("levels")), GPUsPerTask: f["gpus-per-task"],
 	}
 	if f.has("exclusive") {
 		j.Exclusive = scheduler.ExclusiveNode
+		if f["exclusive"] == "topo" {
+			j.Exclusive = scheduler.ExclusiveTopo
+		}
 	}
 	if f.has("mem") {
 		j.Mem, j.MemMiB = scheduler.MemPerNode, f.num("mem")

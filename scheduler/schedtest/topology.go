@@ -1,0 +1,59 @@
+package schedtest
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/berth-sched/berth/scheduler"
+)
+
+// topologyLine adds a line about topology to c and reports whether it was one:
+//
+//	switch=s1 nodes=n[0-3] | switch=top switches=s[1-2] | block=b1 nodes=n[0-3] | domain=zone1/rack1 nodes=n[0-3]
+//
+// Blocks take their sizes from sizes=2,4 of the cluster's command, domains the
+// names of their levels from levels=zone,rack.
+func topologyLine(c *scheduler.Config, a, f fields) bool {
+	if !f.has("switch") && !f.has("block") && !f.has("domain") {
+		return false
+	}
+	if len(c.Topologies) == 0 {
+		c.Topologies = []scheduler.TopologySpec{{Name: "default", Parameters: a["topoparam"], Levels: a.list("levels")}}
+		for _, n := range a.list("sizes") {
+			k, err := strconv.ParseInt(n, 10, 32)
+			if err != nil {
+				panic(err)
+			}
+			c.Topologies[0].BlockSizes = append(c.Topologies[0].BlockSizes, int32(k))
+		}
+	}
+	t := &c.Topologies[0]
+	switch {
+	case f.has("switch"):
+		t.Switches = append(t.Switches, scheduler.SwitchSpec{Name: f["switch"], Nodes: f["nodes"], Switches: f["switches"]})
+	case f.has("block"):
+		t.Blocks = append(t.Blocks, scheduler.UnitSpec{Name: f["block"], Nodes: f["nodes"]})
+	default:
+		t.Domains = append(t.Domains, scheduler.DomainSpec{Values: strings.Split(f["domain"], "/"), Nodes: f["nodes"]})
+	}
+	return true
+}
+
+// levelsOf reads a job's wishes: "rack!" is required, "rack" preferred, "rack:4"
+// wants slices of four.
+func levelsOf(list []string) (out []scheduler.LevelSpec) {
+	for _, w := range list {
+		l := scheduler.LevelSpec{Level: w}
+		if name, ok := strings.CutSuffix(w, "!"); ok {
+			l = scheduler.LevelSpec{Level: name, Required: true}
+		} else if name, size, ok := strings.Cut(w, ":"); ok {
+			k, err := strconv.ParseInt(size, 10, 32)
+			if err != nil {
+				panic(err)
+			}
+			l = scheduler.LevelSpec{Level: name, Slice: int32(k)}
+		}
+		out = append(out, l)
+	}
+	return out
+}
