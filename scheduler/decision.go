@@ -96,9 +96,26 @@ type Decision struct {
 	For JobID
 	// Rule is what lets it: "partition_prio" or "qos".
 	Rule string
-	// Cost is what the eviction costs by profile Best's measure, and Candidates
-	// how many jobs could have been chosen.
+	// Cost is what the eviction of this job costs by profile Best's measure.
 	Cost int64
 	// Candidates is the number of jobs that For could have taken.
 	Candidates int32
+	// Victims is the number of jobs that leave together for For, SetCost what
+	// they cost in all, and Bound a cost that no set of victims can be below:
+	// SetCost itself if none costs less. In profile Slurm costs are not looked
+	// at and 0.
+	Victims int32
+	// SetCost is the sum of the victims' costs.
+	SetCost int64
+	// Bound is a cost that no set of victims can be below.
+	Bound int64
+	// Trials is how often it was tried whether For would fit without some of
+	// the candidates.
+	Trials int32
+	// LostGPU and LostCPU are the work that a job loses if it ends now: what it
+	// holds times the time since its last checkpoint or its start, in
+	// GPU-seconds and CPU-seconds. Suspended jobs lose none.
+	LostGPU int64
+	// LostCPU is in CPU-seconds.
+	LostCPU int64
 }

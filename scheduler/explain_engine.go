@@ -214,9 +214,14 @@ func (e *engine) Forecast(specs []JobSpec) ([]Forecast, error) {
 	}
 	f.plans.seen.valid = false
 	f.nextBF = f.now
-	f.Pass(f.now, nil)
+	decisions := f.Pass(f.now, nil)
 	for i := range out {
 		o := &out[i]
+		for k := range decisions {
+			if d := &decisions[k]; d.For == o.Job {
+				o.Victims = append(o.Victims, d.Job)
+			}
+		}
 		r := f.jobs.find(o.Job)
 		if !o.Accepted || r < 0 {
 			continue

@@ -179,9 +179,10 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 		dst = e.evict(dst, p.rows[c], rec)
 		j.evict.until = max(j.evict.until, e.jobs.rows[p.rows[c]].evict.at.Add(e.par.KillWait+messageTimeout))
 		d := &dst[len(dst)-1]
-		d.Rule, d.Candidates = p.rule.Type.String(), int32(len(p.rows))
+		d.Rule, d.Candidates, d.Victims = p.rule.Type.String(), int32(len(p.rows)), int32(len(p.victims))
+		d.Trials = int32(t.trials)
 		if e.cfg.Profile == ProfileBest {
-			d.Cost = p.cost.costs[c]
+			d.Cost, d.SetCost, d.Bound = p.cost.costs[c], p.cost.res.Cost, p.cost.res.Bound
 		}
 	}
 	return dst
@@ -325,6 +326,7 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 		Signal: j.spec.Signal, Batch: strings.Contains(j.spec.SignalFlags, "B"), Sent: left <= j.spec.SignalBefore,
 	})
 	d.Signal, d.Batch = signal, to == preempt.ToBatch
+	d.LostGPU, d.LostCPU = e.lostBy(e.now, j)
 	return dst
 }
 
@@ -339,20 +341,30 @@ func (e *engine) expel(dst []Decision, r int32) []Decision {
 		j.flags |= flagRequeue
 		j.begin = e.now.Add(e.par.RequeueDelay)
 	}
-	return e.decide(dst, r, op)
+	dst = e.decide(dst, r, op)
+	d := &dst[len(dst)-1]
+	d.LostGPU, d.LostCPU = e.lostBy(e.now, j)
+	return dst
 }
 
 // leaveEarly prepares the books for a victim that ended within its grace: what
 // was to happen at its end happens now (spec: preempt 7).
 func (e *engine) leaveEarly(now Time, j *job) {
-	if j.evict.by == 0 || j.lending() || j.flags&flagEnding != 0 {
+	if j.evict.by == 0 || j.lending() {
 		return
 	}
-	j.flags |= flagEnding
-	j.endState, j.endWhy = StatePreempted, ReasonPreempted
-	if j.evict.mode == preempt.ModeRequeue {
-		j.flags |= flagRequeue
-		j.begin = now.Add(e.par.RequeueDelay)
+	if j.flags&flagEnding == 0 {
+		j.flags |= flagEnding
+		j.endState, j.endWhy = StatePreempted, ReasonPreempted
+		if j.evict.mode == preempt.ModeRequeue {
+			j.flags |= flagRequeue
+			j.begin = now.Add(e.par.RequeueDelay)
+		}
+	}
+	if j.endWhy == ReasonPreempted {
+		gpu, cpu := e.lostBy(now, j)
+		e.counts.LostGPU += gpu
+		e.counts.LostCPU += cpu
 	}
 }
 

@@ -71,17 +71,30 @@ func (e *engine) victimCost(v *job) int64 {
 	u := e.use(v)
 	x := VictimInfo{
 		Job: v.id, User: v.spec.User, Account: v.spec.Account, Priority: v.prio, Nodes: int32(len(v.alloc)), CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli,
-		Ran: e.now.Sub(v.start),
-	}
-	x.Lost = x.Ran
-	if v.spec.CheckpointEvery > 0 {
-		x.Lost %= v.spec.CheckpointEvery
+		Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now),
 	}
 	x.QOS = e.qosName(v)
 	if e.pre.cost.cost != nil {
 		return max(e.pre.cost.cost(&x), 0)
 	}
 	return lostWork(&x)
+}
+
+// unsaved is how long a running job has worked since its last checkpoint or its
+// start.
+func (j *job) unsaved(now Time) time.Duration {
+	ran := now.Sub(j.start)
+	if j.spec.CheckpointEvery > 0 {
+		ran %= j.spec.CheckpointEvery
+	}
+	return ran
+}
+
+// lostBy is the work that a running job loses by ending at now, in GPU-seconds
+// and CPU-seconds.
+func (e *engine) lostBy(now Time, j *job) (gpu, cpu int64) {
+	u, sec := e.use(j), int64(j.unsaved(now)/time.Second)
+	return u.gpuMilli * sec / 1000, u.cpuMilli * sec / 1000
 }
 
 // lostWork is the default cost: GPU-seconds (64 CPUs count as a GPU) since the

@@ -19,6 +19,7 @@ type trial struct {
 	marks   []int   // below each removed candidate
 	gone    []int32 // rows of the removed jobs, those leaving anyway first
 	leaving int
+	trials  int // calls of Fits
 	// coresOnly leaves memory and devices with the removed ones.
 	coresOnly bool
 	part      gres.Grant
@@ -32,7 +33,7 @@ func (t *trial) open(e *engine, rec record, plans *planner) {
 	t.limit = e.timeLimit(j, int(rec.pair))
 	t.marks, t.gone = t.marks[:0], t.gone[:0]
 	t.base = e.pool.Mark()
-	t.coresOnly = false
+	t.coresOnly, t.trials = false, 0
 	if t.place.Len() != len(e.nodes) {
 		t.place.Init(len(e.nodes))
 	}
@@ -95,6 +96,7 @@ func (t *trial) Undo(n int) {
 // Fits reports whether the record fits, and notes where.
 func (t *trial) Fits() bool {
 	e := t.e
+	t.trials++
 	s := &e.try
 	s.hold, s.refusal = false, topology.Refusal{}
 	c := e.openFit(t.rec)

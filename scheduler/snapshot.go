@@ -102,6 +102,8 @@ func (e *engine) visitState(c *codec) {
 	for _, v := range []*uint64{&e.counts.Ended, &e.counts.Starts, &e.counts.Requeues, &e.counts.Preemptions, &e.counts.Passes} {
 		c.uint(v)
 	}
+	num(c, &e.counts.LostGPU)
+	num(c, &e.counts.LostCPU)
 	for i := range e.nodes {
 		num(c, &e.nodes[i].state)
 		c.str(&e.nodes[i].reason)

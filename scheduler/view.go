@@ -175,6 +175,10 @@ type Metrics struct {
 	// Starts, Requeues, Preemptions (victims chosen) and Passes since the
 	// beginning.
 	Starts, Requeues, Preemptions, Passes uint64
+	// LostGPU and LostCPU are the work that victims lost by ending: what they
+	// held times the time since their last checkpoint or start, in GPU-seconds
+	// and CPU-seconds since the beginning.
+	LostGPU, LostCPU int64
 	// CPUMilliUsed, GPUMilliUsed and NodesUsed now.
 	CPUMilliUsed, GPUMilliUsed int64
 	// NodesUsed is the number of nodes with a job.

@@ -27,7 +27,7 @@ import (
 //	submit now=0
 //	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
-//	pass now=0 | end now=5 job=1 [exit=1] | fail now=0 job=1
+//	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
 //	switch=, block= and domain= lines of cluster: see topology.go; levels=zone,rack!,rack:4 of a job
@@ -112,7 +112,9 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 	case "adopt":
 		return e.adopt(a)
 	case "pass":
-		return e.pass()
+		return e.pass(a.has("why"))
+	case "preempted":
+		return e.preempted(), nil
 	case "end":
 		return e.apply(scheduler.Ended(job, scheduler.JobEnd{ExitCode: int32(a.num("exit"))}))
 	case "fail":
@@ -323,7 +325,7 @@ func (e *env) adopt(f fields) (string, error) {
 	})
 }
 
-func (e *env) pass() (string, error) {
+func (e *env) pass(why bool) (string, error) {
 	var b strings.Builder
 	for _, d := range e.s.Pass(e.now, nil) {
 		fmt.Fprintf(&b, "%-7s %d on %s", d.Op, d.Job, topology.AppendHostlist(nil, d.Nodes))
@@ -343,6 +345,9 @@ func (e *env) pass() (string, error) {
 			fmt.Fprintf(&b, "  until %d", d.At/1e6)
 		}
 		b.WriteByte('\n')
+		if why {
+			whyEvicted(&b, &d)
+		}
 		if d.Op == scheduler.OpStart {
 			d.Nodes = slices.Clone(d.Nodes)
 			e.seq[d.Job] = d
@@ -422,6 +427,9 @@ func (e *env) forecast(in []fields) (string, error) {
 			fmt.Fprintf(&b, "%d waits, %s\n", f.Job, f.Reason)
 		default:
 			fmt.Fprintf(&b, "%d starts %d on %s, ends %d\n", f.Job, f.Start/1e6, f.Nodes, f.End/1e6)
+		}
+		if len(f.Victims) > 0 {
+			fmt.Fprintf(&b, "%d takes the place of %v\n", f.Job, f.Victims)
 		}
 	}
 	return b.String(), err
