@@ -1,112 +1,23 @@
 package scheduler_test
 
 import (
+	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"slices"
+	"runtime/debug"
 	"strings"
 	"testing"
 )
 
-// A recordedFile is a file of cases recorded from a real Slurm 26.05.3.
-type recordedFile struct {
-	Area, Name string
-	Files      map[string]json.RawMessage
-	Cases      []recordedCase
-}
-
-type recordedCase struct {
-	ID    string
-	State struct {
-		Drained      string
-		Running      []recordedJob
-		Limits       []recordedLimit
-		Reservations []recordedReservation
-	}
-	Submit  []recordedJob
-	Expect  map[string]json.RawMessage
-	Suspect []string
-}
-
-type recordedJob struct {
-	Name, User string
-	Args       []string
-	Result     *recordedAnswer
-}
-
-type recordedLimit struct{ Entity, Limit, Value string }
-
-type recordedReservation struct {
-	Name   string
-	Args   []string
-	Result *struct {
-		Nodes      string
-		Start, End int64
-	}
-	Error string
-}
-
-// A recordedAnswer is what became of a job.
-type recordedAnswer struct {
-	State, Reason string
-	ReasonAlso    []string `json:"reason_also"`
-	Nodelist      string
-	NumNodes      int32  `json:"num_nodes"`
-	NumCPUs       int64  `json:"num_cpus"`
-	NumTasks      int32  `json:"num_tasks"`
-	BatchHost     string `json:"batch_host"`
-	TRES          string
-	Alloc         []recordedAlloc
-	Start, End    *int64
-	TimeLimit     string `json:"time_limit"`
-	SchedNodelist string `json:"sched_nodelist"`
-	Error         string
-}
-
-type recordedAlloc struct {
-	Nodes  string
-	CPUIDs string `json:"cpu_ids"`
-	Mem    int64
-	GRES   string
-}
-
 // recordedAreas are the areas that the engine decides.
 var recordedAreas = []string{"topology", "gres", "limits", "preempt", "backfill"}
-
-// readRecorded reads the files of an area, in order of names.
-func readRecorded(t *testing.T, dir, area string) []recordedFile {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, area, "*.json*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(paths)
-	var out []recordedFile
-	for _, p := range paths {
-		f, err := os.Open(p)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var r io.Reader = f
-		if strings.HasSuffix(p, ".gz") {
-			if r, err = gzip.NewReader(f); err != nil {
-				t.Fatalf("%s: %v", p, err)
-			}
-		}
-		var file recordedFile
-		if err := json.NewDecoder(r).Decode(&file); err != nil {
-			t.Fatalf("%s: %v", p, err)
-		}
-		f.Close()
-		out = append(out, file)
-	}
-	return out
-}
 
 // readCaseList reads a list of case ids, a line each with what follows after a
 // blank; missing files are empty lists.
@@ -129,12 +40,22 @@ func readCaseList(t *testing.T, path string) map[string]string {
 	return out
 }
 
+// A recordedVerdict is a line of the program internal/recorded.
+type recordedVerdict struct {
+	Area, File, ID string
+	Diff           string
+	Suspect        bool
+}
+
 // TestRecorded runs every recorded case. Subtests are AREA/FILE/ID. A case that
 // disagrees fails unless a list names it: todo/AREA.txt (work to come; it only
 // shrinks) or exceptions.txt (a reviewed line with the paragraph of the
 // specification that says not to copy it). BERTH_RECORDED=dir runs another
 // directory of the same layout, without lists. BERTH_TODO=dir writes the todo
 // lists as they should be: a case and the subject that it waits for, a line.
+// BERTH_SHOW=1 with -v prints what disagrees in the cases of the todo lists.
+//
+// The cases run in a program of their own, internal/recorded, which says why.
 func TestRecorded(t *testing.T) {
 	dir, lists := "testdata/recorded", true
 	if d := os.Getenv("BERTH_RECORDED"); d != "" {
@@ -144,50 +65,99 @@ func TestRecorded(t *testing.T) {
 	if lists {
 		exceptions = readCaseList(t, "testdata/recorded/exceptions.txt")
 	}
+	verdicts := runRecorded(t, dir)
 	for _, area := range recordedAreas {
 		todo := map[string]string{}
 		if lists {
 			todo = readCaseList(t, filepath.Join("testdata/recorded/todo", area+".txt"))
 		}
-		runArea(t, dir, area, todo, exceptions)
+		checkArea(t, area, verdicts[area], todo, exceptions)
 	}
 }
 
-func runArea(t *testing.T, dir, area string, todo, exceptions map[string]string) {
-	var agree, all, excepted, suspect int
-	var open []string
-	for _, f := range readRecorded(t, dir, area) {
-		for i := range f.Cases {
-			c := &f.Cases[i]
-			id := area + "/" + f.Name + "/" + c.ID
-			all++
-			diff := runRecorded(&f, c)
-			switch {
-			case diff == "":
-				agree++
-				if _, ok := todo[id]; ok {
-					t.Errorf("%s agrees now: take it off the todo list", id)
-				}
-				if _, ok := exceptions[id]; ok {
-					t.Errorf("%s agrees: take it off the exceptions", id)
-				}
-			case len(c.Suspect) > 0:
-				suspect++
-			case exceptions[id] != "":
-				excepted++
-			default:
-				open = append(open, id)
-				if _, ok := todo[id]; !ok || testing.Verbose() && os.Getenv("BERTH_SHOW") != "" {
-					if !ok {
-						t.Run(id, func(t *testing.T) { t.Error(diff) })
-					} else {
-						fmt.Printf("--- todo %s\n%s\n", id, diff)
-					}
-				}
+// runRecorded builds the program with the tags and the race detector of this
+// test, and runs it over all areas.
+func runRecorded(t *testing.T, dir string) map[string][]recordedVerdict {
+	t.Helper()
+	readSources(t, "internal/recorded", "slurmconf", "sbatch", dir)
+	program := filepath.Join(t.TempDir(), "recorded")
+	args := []string{"build", "-o", program}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if (s.Key == "-tags" || s.Key == "-race") && s.Value != "" {
+				args = append(args, s.Key+"="+s.Value)
 			}
 		}
 	}
-	fmt.Printf("recorded %s: %d of %d agree, %d todo, %d exceptions, %d suspect\n", area, agree, all, len(open), excepted, suspect)
+	if out, err := exec.CommandContext(t.Context(), "go", append(args, "./internal/recorded")...).CombinedOutput(); err != nil {
+		t.Fatalf("go build ./internal/recorded: %v\n%s", err, out)
+	}
+	var complaints bytes.Buffer
+	run := exec.CommandContext(t.Context(), program, append([]string{dir}, recordedAreas...)...)
+	run.Stderr = &complaints
+	out, err := run.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, complaints.Bytes())
+	}
+	verdicts := map[string][]recordedVerdict{}
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var v recordedVerdict
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return verdicts
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		verdicts[v.Area] = append(verdicts[v.Area], v)
+	}
+}
+
+// readSources looks at every file of some directories. go test keeps a result
+// until a file changes that the test itself looked at; what the program is
+// built from and reads would be missed.
+func readSources(t *testing.T, dirs ...string) {
+	t.Helper()
+	for _, dir := range dirs {
+		err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+			if err == nil {
+				_, err = os.Stat(path)
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func checkArea(t *testing.T, area string, verdicts []recordedVerdict, todo, exceptions map[string]string) {
+	t.Helper()
+	var agree, excepted, suspect int
+	var open []string
+	for _, v := range verdicts {
+		id := area + "/" + v.File + "/" + v.ID
+		switch {
+		case v.Diff == "":
+			agree++
+			if _, ok := todo[id]; ok {
+				t.Errorf("%s agrees now: take it off the todo list", id)
+			}
+			if _, ok := exceptions[id]; ok {
+				t.Errorf("%s agrees: take it off the exceptions", id)
+			}
+		case v.Suspect:
+			suspect++
+		case exceptions[id] != "":
+			excepted++
+		default:
+			open = append(open, id)
+			if _, ok := todo[id]; !ok {
+				t.Run(id, func(t *testing.T) { t.Error(v.Diff) })
+			} else if testing.Verbose() && os.Getenv("BERTH_SHOW") != "" {
+				fmt.Printf("--- todo %s\n%s\n", id, v.Diff)
+			}
+		}
+	}
+	fmt.Printf("recorded %s: %d of %d agree, %d todo, %d exceptions, %d suspect\n", area, agree, len(verdicts), len(open), excepted, suspect)
 	if path := os.Getenv("BERTH_TODO"); path != "" {
 		var b strings.Builder
 		for _, id := range open {

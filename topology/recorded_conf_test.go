@@ -5,8 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -165,19 +163,19 @@ type yamlCoord struct{ X, Y, Z int32 }
 // yamlSpecs reads topology.yaml.
 func yamlSpecs(text string) ([]topology.Spec, error) {
 	var doc []struct {
-		Topology string `yaml:"topology"`
-		Default  bool   `yaml:"cluster_default"`
-		Flat     *bool  `yaml:"flat"`
+		Topology string `json:"topology"`
+		Default  bool   `json:"cluster_default"`
+		Flat     *bool  `json:"flat"`
 		Tree     *struct {
 			Switches []struct{ Switch, Nodes, Children string }
-		} `yaml:"tree"`
+		} `json:"tree"`
 		Block *struct {
-			Sizes  []int64 `yaml:"block_sizes"`
+			Sizes  []int64 `json:"block_sizes"`
 			Blocks []struct{ Block, Nodes string }
-		} `yaml:"block"`
+		} `json:"block"`
 		Ring *struct {
 			Rings []struct{ Ring, Nodes string }
-		} `yaml:"ring"`
+		} `json:"ring"`
 		Torus *struct {
 			Toruses []struct {
 				Name    string
@@ -189,13 +187,13 @@ func yamlSpecs(text string) ([]topology.Spec, error) {
 				}
 				Placements []struct {
 					Dims    yamlCoord
-					Seed    yamlCoord `yaml:"anchor_seed"`
-					Spacing yamlCoord `yaml:"anchor_spacing"`
+					Seed    yamlCoord `json:"anchor_seed"`
+					Spacing yamlCoord `json:"anchor_spacing"`
 				}
 			}
-		} `yaml:"torus3d"`
+		} `json:"torus3d"`
 	}
-	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
+	if err := unmarshalYAML(text, &doc); err != nil {
 		return nil, err
 	}
 	var specs []topology.Spec

@@ -1,4 +1,4 @@
-package scheduler_test
+package main
 
 import (
 	"encoding/json"

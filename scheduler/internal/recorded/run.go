@@ -1,4 +1,4 @@
-package scheduler_test
+package main
 
 import (
 	"encoding/json"
@@ -33,8 +33,8 @@ type recordedRun struct {
 	victims map[string]bool
 }
 
-// runRecorded runs a case and returns what disagrees, a line each.
-func runRecorded(f *recordedFile, c *recordedCase) (diff string) {
+// runCase runs a case and returns what disagrees, a line each.
+func runCase(f *recordedFile, c *recordedCase) (diff string) {
 	epoch := recordedEpoch - wallPhase(f, c)
 	r := &recordedRun{file: f, c: c, epoch: epoch, now: epoch, ids: map[string]scheduler.JobID{}, errs: map[string]string{}, victims: map[string]bool{}}
 	defer func() {

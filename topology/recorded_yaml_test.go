@@ -1,0 +1,101 @@
+package topology_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// unmarshalYAML reads the YAML that recorded topology.yaml files are written
+// in: mappings and sequences by indentation, plain scalars, and flow mappings
+// of numbers. The house's YAML reader stands in scheduler/slurmconf; a test here
+// that required it would put it into the go.sum of everyone who imports this
+// package.
+func unmarshalYAML(text string, v any) error {
+	var lines []string
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if line == "---" || strings.TrimSpace(line) == "" {
+			continue
+		}
+		// An item's first key stands on a line of its own, two columns deeper.
+		for {
+			body := strings.TrimLeft(line, " ")
+			item, ok := strings.CutPrefix(body, "- ")
+			if !ok {
+				break
+			}
+			in := line[:len(line)-len(body)]
+			lines = append(lines, in+"-")
+			line = in + "  " + item
+		}
+		lines = append(lines, line)
+	}
+	r := yamlReader{lines: lines}
+	value := r.block(0)
+	if len(r.lines) > 0 {
+		return fmt.Errorf("yaml: not understood: %q", r.lines[0])
+	}
+	b, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, v)
+}
+
+type yamlReader struct{ lines []string }
+
+// depth is the indentation of the next line; -1 at the end.
+func (r *yamlReader) depth() int {
+	if len(r.lines) == 0 {
+		return -1
+	}
+	return len(r.lines[0]) - len(strings.TrimLeft(r.lines[0], " "))
+}
+
+// block reads what is indented by at least in columns as one value.
+func (r *yamlReader) block(in int) any {
+	depth := r.depth()
+	if depth < in {
+		return nil
+	}
+	var list []any
+	fields := map[string]any{}
+	for r.depth() == depth {
+		body := r.lines[0][depth:]
+		r.lines = r.lines[1:]
+		if body == "-" {
+			list = append(list, r.block(depth+1))
+			continue
+		}
+		key, value, ok := strings.Cut(body, ":")
+		if !ok {
+			return yamlScalar(body)
+		}
+		if value = strings.TrimSpace(value); value != "" {
+			fields[key] = yamlScalar(value)
+			continue
+		}
+		fields[key] = r.block(depth + 1)
+	}
+	if list != nil {
+		return list
+	}
+	return fields
+}
+
+func yamlScalar(s string) any {
+	if inner, ok := strings.CutPrefix(s, "{"); ok {
+		fields := map[string]any{}
+		for f := range strings.SplitSeq(strings.TrimSuffix(inner, "}"), ",") {
+			key, value, _ := strings.Cut(f, ":")
+			fields[strings.TrimSpace(key)] = yamlScalar(strings.TrimSpace(value))
+		}
+		return fields
+	}
+	var v any
+	if json.Unmarshal([]byte(s), &v) == nil {
+		return v
+	}
+	return s
+}
