@@ -210,6 +210,27 @@ func (l *Learner) Advance(d time.Duration) {
 	l.shapes = kept
 }
 
+// State returns what l has observed, with counts in units of 2⁻²⁰ requests, and
+// the time that passed since counts last fell: what [Learner.SetState] takes.
+// The shapes are copied, their Types are not.
+func (l *Learner) State() (shapes []TaskShape, left time.Duration) {
+	return slices.Clone(l.shapes), l.left
+}
+
+// SetState makes l go on from what State returned. shapes are kept.
+func (l *Learner) SetState(shapes []TaskShape, left time.Duration) { l.shapes, l.left = shapes, left }
+
+// TaskShapeOf returns the form of task that the policies see in a request for
+// one node, counted once.
+func TaskShapeOf(r *Request) TaskShape {
+	t := taskOf(r)
+	s := TaskShape{MilliCPU: t.cpu, GPUs: int32(t.gpus), MilliGPU: t.milli, Count: 1}
+	if t.typ != 0 {
+		s.Types = []TypeID{t.typ}
+	}
+	return s
+}
+
 // stepLoss over 65,536 is 1 − 2^(−1/64), what a count loses in one step.
 const stepLoss = 706
 

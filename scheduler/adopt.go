@@ -68,6 +68,7 @@ func (e *engine) adopt(now Time, ev *Event) error {
 		e.pool.Take(int32(j.alloc[i].node), &j.alloc[i].grant)
 		e.joinNode(j.alloc[i].node, r)
 	}
+	e.tellPlacer(j, 1)
 	e.counts.Running++
 	e.countUse(j, 1)
 	e.licenses.free(&j.licenses)

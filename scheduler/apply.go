@@ -194,6 +194,7 @@ func (e *engine) giveBack(now Time, r int32) {
 	j := &e.jobs.rows[r]
 	e.uncharge(now, j)
 	e.licenses.use(&j.licenses, -1)
+	e.tellPlacer(j, -1)
 	for i := range j.alloc {
 		a := &j.alloc[i]
 		e.pool.Give(int32(a.node), &a.grant)

@@ -297,6 +297,16 @@ func visitSelectParameters(c *codec, v *SelectParameters) {
 	c.bool(&v.PackSerialAtEnd)
 	num(c, &v.MaxSwitchWait)
 	c.str(&v.Fragmentation)
+	list(c, &v.Workload, visitTaskSpec)
+	num(c, &v.WorkloadHalfLife)
+}
+
+func visitTaskSpec(c *codec, v *TaskSpec) {
+	num(c, &v.CPUMilli)
+	num(c, &v.GPUs)
+	num(c, &v.GPUMilli)
+	c.str(&v.GPUType)
+	num(c, &v.Count)
 }
 
 func visitSwitchSpec(c *codec, v *SwitchSpec) {

@@ -298,9 +298,32 @@ type SelectParameters struct {
 	PackSerialAtEnd bool `json:",omitempty"`
 	// MaxSwitchWait bounds SwitchWait. Default: 300 s. Slurm: max_switch_wait.
 	MaxSwitchWait time.Duration `json:",omitempty"`
-	// Fragmentation names a placement policy for one-node requests; empty is
-	// first fit in node order.
+	// Fragmentation names the placement policy of one-node requests (spec:
+	// fragmentation 3, 4): FirstFit, BestFit, DotProd, GpuPacking,
+	// GpuClustering, FGD or FillUp, in any case; empty is first fit in node
+	// order. Kubernetes: scoring plug-ins.
 	Fragmentation string `json:",omitempty"`
+	// Workload is what FGD and FillUp expect to be asked for; if empty they
+	// learn it from what is submitted.
+	Workload []TaskSpec `json:",omitempty"`
+	// WorkloadHalfLife is the time after which a submission counts half for a
+	// learned workload; 0 is never.
+	WorkloadHalfLife time.Duration `json:",omitempty"`
+}
+
+// A TaskSpec is a form of one-node task in an expected workload.
+type TaskSpec struct {
+	// CPUMilli in thousandths of a CPU.
+	CPUMilli int64 `json:",omitempty"`
+	// GPUs is the number of devices; GPUMilli the part of a single one in
+	// thousandths, 0 whole devices.
+	GPUs int32 `json:",omitempty"`
+	// GPUMilli is 1 to 1000, or 0.
+	GPUMilli int64 `json:",omitempty"`
+	// GPUType that it wants; empty is any.
+	GPUType string `json:",omitempty"`
+	// Count is how often it occurs, at least 1.
+	Count int64
 }
 
 // ResourceDefaults are defaults and maxima that cluster and partitions have.

@@ -63,6 +63,7 @@ type engine struct {
 	trackedKinds []gres.Kind
 	timers       timers
 	pre          preempter
+	placement    placement
 	part         gres.Grant // scratch: cores lent and taken back
 
 	try scratch

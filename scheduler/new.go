@@ -59,6 +59,9 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.rank.basic = 1<<32 - 65536
+	if err := e.buildPlacement(); err != nil {
+		return nil, err
+	}
 	if err := e.buildReservations(); err != nil {
 		return nil, err
 	}

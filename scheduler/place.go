@@ -152,7 +152,7 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	}
 	s.need(1)
 	for pass := c.firstPass; pass <= gres.PassAny; pass++ {
-		n := topology.NodeID(e.pool.PlaceOne(c.pool, pass, p.views, within, &s.grants[0]))
+		n := topology.NodeID(e.placeFree(c, pass, p.views, within))
 		if s.prefer && n >= 0 {
 			n = e.placePreferred(c, pass, p, within, n)
 		}
@@ -447,6 +447,7 @@ func (e *engine) takeGrants(j *job, r int32) {
 		e.pool.Take(int32(a.node), &a.grant)
 		e.joinNode(a.node, r)
 	}
+	e.tellPlacer(j, 1)
 }
 
 // why is the reason of the last failed try, which was for a class.

@@ -135,6 +135,7 @@ func (e *engine) visitState(c *codec) {
 	})
 	e.visitQueue(c)
 	e.visitFailures(c)
+	e.visitPlacement(c)
 }
 
 // checkLists makes sure that the lists of what was read agree with the jobs:
@@ -312,6 +313,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 			}
 			e.pool.Take(int32(a.node), &a.grant)
 		}
+		e.tellPlacer(j, 1)
 		for i := range j.lent {
 			at := indexOfGrant(j.alloc, j.lent[i].node)
 			if at == len(j.alloc) || j.alloc[at].node != j.lent[i].node || len(j.alloc[at].grant.Cores) != len(j.lent[i].grant.Cores) {

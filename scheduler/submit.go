@@ -34,6 +34,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 	j := &e.jobs.rows[r]
 	c := &e.classes.rows[j.classes[0]]
 	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
+	e.observe(now, c)
 	e.counts.Pending++
 	e.setEligible(now, r)
 	e.requeueRecords(r)

@@ -30,7 +30,7 @@ import (
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
-//	switch=, block= and domain= lines of cluster: see topology.go; levels=zone,rack!,rack:4 of a job
+//	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	explain job=1 | jobs | nodes | wake | restart | forecast
 //
@@ -194,6 +194,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		Type: a["preempt"], Mode: a["mode"], Parameters: a["params"], ExemptTime: a.seconds("exempt"),
 	}
 	c.Parameters.KillWait = a.seconds("killwait")
+	c.Parameters.Select.Fragmentation = a["policy"]
 	if a.has("lln") {
 		c.Parameters.Select.Flags = []string{"CR_LLN"}
 	}
@@ -203,7 +204,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 			continue
 		}
 		switch {
-		case topologyLine(&c, a, f):
+		case topologyLine(&c, a, f), workloadLine(&c, f):
 			continue
 		case f.has("account"):
 			c.Accounts = append(c.Accounts, assocOf(f))

@@ -40,6 +40,8 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	p.Priority.MaxAge = time.Minute
 	p.Priority.CalcPeriod = 5 * time.Second
 	p.Select.NoMemory = rapid.Bool().Draw(t, "no memory")
+	p.Select.Fragmentation = rapid.SampledFrom([]string{"", "", "BestFit", "GpuClustering", "FGD", "FillUp"}).Draw(t, "policy")
+	p.Select.WorkloadHalfLife = time.Duration(rapid.IntRange(0, 60).Draw(t, "half-life")) * time.Second
 	if rapid.Bool().Draw(t, "accounts") {
 		genAccounts(t, &c)
 	}

@@ -57,3 +57,19 @@ func levelsOf(list []string) (out []scheduler.LevelSpec) {
 	}
 	return out
 }
+
+// workloadLine adds a form of task that the placement policy of policy=FGD
+// expects, and reports whether it was one:
+//
+//	task=3 cpumilli=4000 gpus=1 gpumilli=500
+//
+// says that three of them are expected.
+func workloadLine(c *scheduler.Config, f fields) bool {
+	if !f.has("task") {
+		return false
+	}
+	c.Parameters.Select.Workload = append(c.Parameters.Select.Workload, scheduler.TaskSpec{
+		CPUMilli: f.num("cpumilli"), GPUs: int32(f.num("gpus")), GPUMilli: f.num("gpumilli"), Count: f.num("task"),
+	})
+	return true
+}
