@@ -27,6 +27,17 @@ func TestAllocs(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("Greedy allocates %v times", n)
 	}
+	var g Gang
+	cores := coresOf(0b0011, 0b1100, 0b0011, 0b1111)
+	list, on := all(4), make([]bool, 4)
+	g.Choose(on, nil, list, cores)
+	g.Rotate(list, on)
+	if n := testing.AllocsPerRun(20, func() {
+		g.Choose(on, list[:1], list[1:], cores)
+		g.Rotate(list, on)
+	}); n != 0 {
+		t.Errorf("a turn allocates %v times", n)
+	}
 	r := Rule{Type: TypeQOS, Cluster: Modes{Mode: ModeRequeue, Set: true}, Parameters: DefaultParameters()}
 	q := []QOS{{Exempt: -1}, {Preempt: []int32{0}, Exempt: -1}}
 	p := Partition{}
@@ -42,19 +53,29 @@ func TestAllocs(t *testing.T) {
 	}
 }
 
-// Steps grow with the entries and nothing faster.
+// Steps grow with the entries and nothing faster; trials do not grow at all.
 func TestSlotsSteps(t *testing.T) {
-	steps := func(running int) int {
-		var s Search
-		var sl Slots
-		c := busyCluster(running, 8, 8, true)
-		_, _, res, ok := victims(&s, &sl, nil, nil, c)
-		if !ok {
-			t.Fatal("no victims")
+	for _, want := range []struct {
+		nodes int
+		per   int32
+	}{{1, 1}, {8, 8}} {
+		count := func(running int) (steps, trials int) {
+			var s Search
+			var sl Slots
+			c := busyCluster(running, want.nodes, want.per, true)
+			_, _, res, ok := victims(&s, &sl, nil, nil, c)
+			if !ok {
+				t.Fatal("no victims")
+			}
+			return sl.steps, res.Trials
 		}
-		return res.Trials
-	}
-	if a, b := steps(1_000), steps(10_000); b > 2*a+200 {
-		t.Errorf("%d trials among 1,000 jobs, %d among 10,000", a, b)
+		steps, trials := count(1_000)
+		more, tried := count(10_000)
+		if more > 11*steps {
+			t.Errorf("want %v: %d steps among 1,000 jobs, %d among 10,000", want, steps, more)
+		}
+		if tried > 2*trials+20 {
+			t.Errorf("want %v: %d trials among 1,000 jobs, %d among 10,000", want, trials, tried)
+		}
 	}
 }

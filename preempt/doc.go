@@ -5,7 +5,8 @@
 //
 // A [Rule] is the configured relation: who may take whose place, with which
 // [Mode], after which grace. [Rule.Key] orders candidates as Slurm does, and
-// [AppendTimeline] lists what a victim's processes see and when.
+// [Parameters.AppendTimeline] lists what a victim's processes see and when. The
+// components of a heterogeneous job are one candidate: [Rule.EligibleUnit].
 //
 // Two searches choose victims among candidates. Both know nothing of nodes: the
 // caller's [Trial] removes candidates tentatively and says whether the
@@ -14,6 +15,8 @@
 // [Search.Minimal] finds an irredundant set of least cost. [Slots] proposes a
 // cheap set to start from where thousands of candidates run: per node the
 // cheapest subset that frees a slot, then the cheapest nodes of one unit.
+//
+// A [Gang] lets jobs that hold the same cores take turns.
 //
 // Candidates are numbers from 0, sorted or ranked by the caller's columns.
 // Nothing here knows an instant; times are durations since a job's start or

@@ -25,6 +25,7 @@ type Search struct {
 	best   []int32
 	now    []int32
 	sorted []int32
+	keys   []uint64
 }
 
 // Greedy chooses victims as Slurm does (spec: preempt 5.1): candidates are

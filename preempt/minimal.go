@@ -311,7 +311,7 @@ func (m *minimal) cheapest() int64 { return slices.Min(m.costs) }
 func (m *minimal) dearest() int64 { return m.costs[m.s.best[len(m.s.best)-1]] }
 
 // byCost sorts candidates by cost, ties by number.
-func (m *minimal) byCost(list []int32) { sortByCost(list, m.costs) }
+func (m *minimal) byCost(list []int32) { m.s.keys = sortByCost(list, m.costs, m.s.keys) }
 
 // addCost adds costs and stays at the largest number.
 func addCost(a, b int64) int64 {

@@ -2,10 +2,20 @@ package preempt
 
 import (
 	"math/bits"
+	"math/rand/v2"
+	"os"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
 )
+
+// A pick returns a number from lo to hi.
+type pick func(name string, lo, hi int) int
+
+func rapidPick(t *rapid.T) pick {
+	return func(name string, lo, hi int) int { return rapid.IntRange(lo, hi).Draw(t, name) }
+}
 
 // A cluster is an obvious Trial: nodes with free GPUs in units, candidates that
 // hold some, and a job that wants a number of nodes of one unit with a number of
@@ -110,37 +120,49 @@ func (c *cluster) Touches(k int32) int32 {
 	return t
 }
 
-// drawCluster draws a full little cluster.
-func drawCluster(t *rapid.T) *cluster {
-	nodes := rapid.IntRange(1, 6).Draw(t, "nodes")
-	c := &cluster{units: rapid.IntRange(1, 2).Draw(t, "units")}
+// drawCluster draws a full little cluster: at most 6 nodes and 10 candidates, of
+// which some are units of two allocations.
+func drawCluster(pick pick) *cluster {
+	nodes := pick("nodes", 1, 6)
+	c := &cluster{units: pick("units", 1, 2)}
 	for range nodes {
-		c.free = append(c.free, int32(rapid.IntRange(2, 4).Draw(t, "gpus")))
-		c.unit = append(c.unit, int32(rapid.IntRange(0, c.units-1).Draw(t, "unit")))
+		c.free = append(c.free, int32(pick("gpus", 2, 4)))
+		c.unit = append(c.unit, int32(pick("unit", 0, c.units-1)))
 	}
-	c.want = Demand{Nodes: rapid.IntRange(1, nodes).Draw(t, "want"), PerNode: int32(rapid.IntRange(1, 4).Draw(t, "per")), Units: c.units}
+	c.want = Demand{Nodes: pick("want", 1, nodes), PerNode: int32(pick("per", 1, 4)), Units: c.units}
 	c.held.First = []int32{0}
-	for range rapid.IntRange(0, 10).Draw(t, "jobs") {
-		wide := rapid.IntRange(1, min(3, nodes)).Draw(t, "wide")
-		first := rapid.IntRange(0, nodes-wide).Draw(t, "first")
-		amount := int32(rapid.IntRange(1, 4).Draw(t, "amount"))
-		fits := true
-		for n := first; n < first+wide; n++ {
-			fits = fits && c.free[n] >= amount
+	for range pick("jobs", 0, 10) {
+		held := c.drawHeld(pick)
+		if held && pick("unit of two", 0, 3) == 0 {
+			c.drawHeld(pick)
 		}
-		if !fits {
+		if !held {
 			continue
 		}
-		for n := first; n < first+wide; n++ {
-			c.free[n] -= amount
-			c.held.Node = append(c.held.Node, int32(n))
-			c.held.Amount = append(c.held.Amount, amount)
-		}
 		c.held.First = append(c.held.First, int32(len(c.held.Node)))
-		c.costs = append(c.costs, int64(rapid.IntRange(0, 9).Draw(t, "cost")))
+		c.costs = append(c.costs, int64(pick("cost", 0, 9)))
 	}
 	c.settle()
 	return c
+}
+
+// drawHeld draws one allocation, if there is room for it.
+func (c *cluster) drawHeld(pick pick) bool {
+	nodes := len(c.free)
+	wide := pick("wide", 1, min(3, nodes))
+	first := pick("first", 0, nodes-wide)
+	amount := int32(pick("amount", 1, 4))
+	for n := first; n < first+wide; n++ {
+		if c.free[n] < amount {
+			return false
+		}
+	}
+	for n := first; n < first+wide; n++ {
+		c.free[n] -= amount
+		c.held.Node = append(c.held.Node, int32(n))
+		c.held.Amount = append(c.held.Amount, amount)
+	}
+	return true
 }
 
 // fitsWithout tries a set of candidates.
@@ -184,66 +206,99 @@ func (c *cluster) checkSet(t rapid.TB, set []int32) {
 		t.Fatalf("does not fit without %v", set)
 	}
 	for i := range set {
-		rest := append(append([]int32(nil), set[:i]...), set[i+1:]...)
+		rest := slices.Delete(slices.Clone(set), i, i+1)
 		if c.fitsWithout(rest) {
 			t.Fatalf("victim %d of %v is not needed", set[i], set)
 		}
 	}
 }
 
-// The least set costs what trying all sets finds, from any start; it is never
-// dearer than Slurm's; no victim of it can be left out.
+// checkLeast compares the least set with trying all sets, from any start; no
+// victim of it can be left out, and it is never dearer than Slurm's.
+func (c *cluster) checkLeast(t rapid.TB, s *Search, sl *Slots) {
+	want, ok := c.bruteForce()
+	start, bound, proposed := sl.Propose(nil, &c.want, c.free, c.unit, c.costs, &c.held)
+	if proposed != ok {
+		t.Fatalf("slots say %v, trying all sets %v", proposed, ok)
+	}
+	if bound > want {
+		t.Fatalf("bound %d above the least cost %d", bound, want)
+	}
+	if proposed && !c.fitsWithout(start) {
+		t.Fatalf("proposed %v does not serve", start)
+	}
+	order := AppendOrder(nil, make([]uint64, len(c.costs)))
+	slurm, fits := s.Greedy(nil, order, 2, false, c)
+	if fits != ok {
+		t.Fatalf("greedy says %v, trying all sets %v", fits, ok)
+	}
+	if fits && !c.fitsWithout(slurm) {
+		t.Fatalf("greedy %v does not serve", slurm)
+	}
+	for _, begin := range []Start{{}, {Victims: start, Bound: bound}} {
+		got, res, found := s.Minimal(nil, c.costs, begin, c)
+		if found != ok {
+			t.Fatalf("minimal says %v, trying all sets %v", found, ok)
+		}
+		if len(c.stack) != 0 {
+			t.Fatalf("left %v removed", c.stack)
+		}
+		if !ok {
+			continue
+		}
+		c.checkSet(t, got)
+		if cost := c.cost(got); cost != want || res.Cost != cost || res.Bound != cost || !res.Exact {
+			t.Fatalf("%v costs %d, result %+v, least is %d", got, cost, res, want)
+		}
+		if c.cost(slurm) < want {
+			t.Fatalf("greedy's %v is cheaper than the least", slurm)
+		}
+	}
+}
+
 func TestMinimalAgreesWithBruteForce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Search
 		var sl Slots
-		c := drawCluster(t)
-		want, ok := c.bruteForce()
-		start, bound, proposed := sl.Propose(nil, &c.want, c.free, c.unit, c.costs, &c.held)
-		if proposed != ok {
-			t.Fatalf("slots say %v, trying all sets %v", proposed, ok)
-		}
-		if bound > want {
-			t.Fatalf("bound %d above the least cost %d", bound, want)
-		}
-		if proposed && !c.fitsWithout(start) {
-			t.Fatalf("proposed %v does not serve", start)
-		}
-		order := AppendOrder(nil, make([]uint64, len(c.costs)))
-		slurm, fits := s.Greedy(nil, order, 2, false, c)
-		if fits != ok {
-			t.Fatalf("greedy says %v, trying all sets %v", fits, ok)
-		}
-		if fits && !c.fitsWithout(slurm) {
-			t.Fatalf("greedy %v does not serve", slurm)
-		}
-		for _, begin := range []Start{{}, {Victims: start, Bound: bound}} {
-			got, res, found := s.Minimal(nil, c.costs, begin, c)
-			if found != ok {
-				t.Fatalf("minimal says %v, trying all sets %v", found, ok)
-			}
-			if len(c.stack) != 0 {
-				t.Fatalf("left %v removed", c.stack)
-			}
-			if !ok {
-				continue
-			}
-			c.checkSet(t, got)
-			if cost := c.cost(got); cost != want || res.Cost != cost || res.Bound != cost || !res.Exact {
-				t.Fatalf("%v costs %d, result %+v, least is %d", got, cost, res, want)
-			}
-			if c.cost(slurm) < want {
-				t.Fatalf("greedy's %v is cheaper than the least", slurm)
-			}
-		}
+		drawCluster(rapidPick(t)).checkLeast(t, &s, &sl)
 	})
+}
+
+// The same over many cases; BERTH_DEEP=1 takes 10,000 that need victims.
+func TestMinimalAgreesWithBruteForceOften(t *testing.T) {
+	cases := 5000
+	if os.Getenv("BERTH_DEEP") != "" {
+		cases = 30_000
+	}
+	var s Search
+	var sl Slots
+	solved := 0
+	for seed := range cases {
+		r := rand.New(rand.NewPCG(uint64(seed), 9))
+		c := drawCluster(func(_ string, lo, hi int) int { return lo + r.IntN(hi-lo+1) })
+		c.checkLeast(t, &s, &sl)
+		if c.able == 0 && c.fitsWithout(all(len(c.costs))) {
+			solved++
+		}
+	}
+	t.Logf("%d cases, %d of them with victims", cases, solved)
+	if solved < cases/4 {
+		t.Errorf("only %d of %d cases need victims", solved, cases)
+	}
+}
+
+func all(n int) (out []int32) {
+	for i := range n {
+		out = append(out, int32(i))
+	}
+	return out
 }
 
 // Beyond the budget the set is still irredundant, and its bound holds.
 func TestMinimalWithinBudget(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var s Search
-		c := drawCluster(t)
+		c := drawCluster(rapidPick(t))
 		// Copies of what runs, on nodes of their own, make it many.
 		n := len(c.costs)
 		for k := 0; n > 0 && len(c.costs) <= ExactUpTo; k++ {

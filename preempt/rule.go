@@ -19,6 +19,9 @@ type Rule struct {
 	Exempt time.Duration
 	// Parameters are the fine points.
 	Parameters Parameters
+	// MCS says that labels are enforced: jobs of different ones leave each other
+	// alone. Slurm: MCSPlugin with enforced.
+	MCS bool
 }
 
 // A QOS is what preemption looks at of a quality of service.
@@ -64,7 +67,34 @@ type Job struct {
 	Age time.Duration
 	// Requeueable says that it may go back to the queue.
 	Requeueable bool
+	// Alone says with whom the job shares nodes, User and Label whose it is.
+	Alone Alone
+	// User is the number of its user; 0 is nobody's.
+	User int32
+	// Label is the number of its MCS label; 0 none.
+	Label int32
+	// Reservation is the number of the reservation that a preemptor belongs to,
+	// or whose nodes a victim has borrowed; 0 none. Slurm: MaxStartDelay and
+	// --signal=R@….
+	Reservation int32
+	// Borrowed says that the job runs on borrowed nodes of Reservation.
+	Borrowed bool
 }
+
+// Alone says whom a job shares its nodes with. Slurm: --exclusive.
+type Alone uint8
+
+// The kinds.
+const (
+	// WithAll: any other job.
+	WithAll Alone = iota
+	// WithNone: no other job.
+	WithNone
+	// WithUser: jobs of its user.
+	WithUser
+	// WithLabel: jobs of its MCS label.
+	WithLabel
+)
 
 // May reports whether the pair rule lets preemptor take victim's place (spec:
 // preempt 2). It looks at nothing else; see Eligible.
@@ -97,13 +127,63 @@ func (r *Rule) May(preemptor, victim *Job) bool {
 // the exempt priority, the exempt time, and a mode other than OFF (spec: preempt
 // 3). That they share nodes is the caller's to know.
 func (r *Rule) Eligible(preemptor, victim *Job) bool {
-	if !r.May(preemptor, victim) || r.mode(victim) == ModeOff {
+	if r.Type == TypeNone || r.ModeOf(victim) == ModeOff || !r.together(preemptor, victim) {
+		return false
+	}
+	if !victim.borrowedFrom(preemptor) && !r.May(preemptor, victim) {
 		return false
 	}
 	if r.Parameters.Exempt && victim.Priority > r.Parameters.MinExemptPriority {
 		return false
 	}
 	return victim.Age >= r.ExemptTime(victim)
+}
+
+// borrowedFrom reports whether j runs on nodes of the reservation of owner: then
+// it may be taken whatever the pair rule says.
+func (j *Job) borrowedFrom(owner *Job) bool {
+	return j.Borrowed && j.Reservation != 0 && j.Reservation == owner.Reservation
+}
+
+// together reports whether two jobs may meet on nodes at all: labels must be
+// equal where they are enforced, and who shares nodes with its own user or label
+// alone neither takes others nor is taken by them, but for jobs that have their
+// nodes to themselves.
+func (r *Rule) together(preemptor, victim *Job) bool {
+	if r.MCS && preemptor.Label != victim.Label {
+		return false
+	}
+	apart := func(kind Alone, differ bool) bool {
+		return differ && (victim.Alone == kind || preemptor.Alone == kind && victim.Alone != WithNone)
+	}
+	return !apart(WithUser, preemptor.User != victim.User) && !apart(WithLabel, preemptor.Label != victim.Label)
+}
+
+// EligibleUnit reports whether the components of a heterogeneous job, its leader
+// first, may be taken together: each of them must (spec: preempt 3). The leader
+// alone gives the unit's place in the order ([Rule.Key]).
+func (r *Rule) EligibleUnit(preemptor *Job, unit []Job) bool {
+	for i := range unit {
+		if !r.Eligible(preemptor, &unit[i]) {
+			return false
+		}
+	}
+	return len(unit) > 0
+}
+
+// ModeOfUnit is what happens to all components of a heterogeneous job: what
+// [Together] says of their configured modes, or ModeCancel where they are to be
+// requeued and one cannot be.
+func (r *Rule) ModeOfUnit(unit []Job) Mode {
+	m, requeue := ModeOff, true
+	for i := range unit {
+		m = max(m, r.mode(&unit[i]))
+		requeue = requeue && unit[i].Requeueable
+	}
+	if m == ModeRequeue && !requeue {
+		return ModeCancel
+	}
+	return m
 }
 
 // ExemptTime is how long victim must have run before it may be taken.
@@ -133,6 +213,9 @@ func (r *Rule) mode(victim *Job) Mode {
 // is to be requeued and cannot be (spec: preempt 6).
 func (r *Rule) ModeOf(victim *Job) Mode {
 	m := r.mode(victim)
+	if victim.Borrowed && m != ModeRequeue {
+		return ModeCancel
+	}
 	if m == ModeRequeue && !victim.Requeueable {
 		return ModeCancel
 	}

@@ -2,6 +2,7 @@ package preempt
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -38,9 +39,16 @@ type Slots struct {
 	unitAt []int32
 	heap   []int32
 	best   []int32
-	share  []int64 // cost of a candidate for each of its nodes
+	share  []int64 // cost of a candidate for each of its nodes, shifted left by shift
+	shift  uint
 	seen   []bool
+	steps  int // of cover, for tests
 }
+
+// shareBits are the most binary digits that shares of a cost have behind the
+// point: the rounded sum over fewer than 1<<shareBits nodes then rounds up to the
+// cost that it stands for.
+const shareBits = 12
 
 // Propose appends candidates whose removal gives Nodes nodes of one unit PerNode
 // each, in ascending order, and a cost that no such set can be below. free is
@@ -71,6 +79,7 @@ func (s *Slots) Propose(dst []int32, d *Demand, free, unit []int32, costs []int6
 	for _, n := range s.best {
 		s.trace(d, free, n)
 	}
+	bound = (bound-1)>>s.shift + 1
 	for c, on := range s.seen {
 		if on {
 			dst = append(dst, int32(c))
@@ -92,9 +101,17 @@ func (s *Slots) prepare(free []int32, costs []int64, h *Held) {
 	}
 	s.cand, s.amount = resize(s.cand, len(h.Node)), resize(s.amount, len(h.Node))
 	s.share, s.seen = resize(s.share, len(costs)), resize(s.seen, len(costs))
+	sum := int64(0)
+	for _, c := range costs {
+		sum = addCost(sum, c)
+	}
+	s.shift = uint(min(max(bits.LeadingZeros64(uint64(sum))-2, 0), shareBits))
 	for c := range costs {
 		lo, hi := h.First[c], h.First[c+1]
-		s.share[c] = costs[c] / int64(max(hi-lo, 1))
+		s.share[c] = costs[c] << s.shift
+		if hi-lo > 1 {
+			s.share[c] /= int64(hi - lo)
+		}
 		for i := lo; i < hi; i++ {
 			n := h.Node[i]
 			at := s.first[n]
@@ -134,6 +151,7 @@ func (s *Slots) cover(n, need int32) int64 {
 		return -1
 	}
 	w := int(need) + 1
+	s.steps += w * int(hi-lo)
 	s.table = resize(s.table, w)
 	s.take = resize(s.take, w*int(hi-lo))
 	clear(s.take)
@@ -251,9 +269,23 @@ func resize[T any](v []T, n int) []T {
 	return v[:n]
 }
 
-// sortByCost orders candidates by cost, ties by number.
-func sortByCost(list []int32, costs []int64) {
-	slices.SortFunc(list, func(a, b int32) int {
-		return cmp.Or(cmp.Compare(costs[a], costs[b]), cmp.Compare(a, b))
-	})
+// sortByCost orders candidates by cost, ties by number. Where cost and number fit
+// into one word the words are sorted; they are kept in keys.
+func sortByCost(list []int32, costs []int64, keys []uint64) []uint64 {
+	w := bits.Len(uint(len(costs)))
+	keys = keys[:0]
+	for _, c := range list {
+		if uint64(costs[c])>>(64-w) != 0 {
+			slices.SortFunc(list, func(a, b int32) int {
+				return cmp.Or(cmp.Compare(costs[a], costs[b]), cmp.Compare(a, b))
+			})
+			return keys
+		}
+		keys = append(keys, uint64(costs[c])<<w|uint64(c))
+	}
+	slices.Sort(keys)
+	for i, k := range keys {
+		list[i] = int32(k & (1<<w - 1))
+	}
+	return keys
 }
