@@ -17,7 +17,7 @@ import (
 )
 
 // recordedAreas are the areas that the engine decides.
-var recordedAreas = []string{"topology", "gres", "limits", "preempt", "backfill"}
+var recordedAreas = []string{"topology", "gres", "limits", "preempt", "backfill", "gpu-bind"}
 
 // readCaseList reads a list of case ids, a line each with what follows after a
 // blank; missing files are empty lists.

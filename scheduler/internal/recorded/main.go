@@ -61,13 +61,17 @@ func runArea(w io.Writer, dir, area string) error {
 	slices.Sort(paths)
 	enc := json.NewEncoder(w)
 	for _, p := range paths {
-		f, err := readFile(p)
+		var verdicts []verdict
+		if area == "gpu-bind" {
+			verdicts, err = runBindFile(p)
+		} else {
+			verdicts, err = runFile(p)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", p, err)
 		}
-		for i := range f.Cases {
-			c := &f.Cases[i]
-			v := verdict{Area: area, File: f.Name, ID: c.ID, Diff: runCase(f, c), Suspect: len(c.Suspect) > 0}
+		for _, v := range verdicts {
+			v.Area = area
 			if err := enc.Encode(v); err != nil {
 				return err
 			}
@@ -76,21 +80,30 @@ func runArea(w io.Writer, dir, area string) error {
 	return nil
 }
 
-func readFile(path string) (*recordedFile, error) {
+func runFile(path string) ([]verdict, error) {
+	var f recordedFile
+	if err := readFile(path, &f); err != nil {
+		return nil, err
+	}
+	var out []verdict
+	for i := range f.Cases {
+		c := &f.Cases[i]
+		out = append(out, verdict{File: f.Name, ID: c.ID, Diff: runCase(&f, c), Suspect: len(c.Suspect) > 0})
+	}
+	return out, nil
+}
+
+func readFile(path string, into any) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
 	var r io.Reader = f
 	if strings.HasSuffix(path, ".gz") {
 		if r, err = gzip.NewReader(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	file := new(recordedFile)
-	if err := json.NewDecoder(r).Decode(file); err != nil {
-		return nil, err
-	}
-	return file, nil
+	return json.NewDecoder(r).Decode(into)
 }

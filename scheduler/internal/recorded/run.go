@@ -25,6 +25,7 @@ type recordedRun struct {
 	file    *recordedFile
 	c       *recordedCase
 	s       scheduler.Scheduler
+	cfg     scheduler.Config
 	epoch   scheduler.Time // second 0 of the case
 	now     scheduler.Time
 	threads map[string]int32 // per node: CPU ids of a core
@@ -150,7 +151,7 @@ func (r *recordedRun) load() error {
 		return err
 	}
 	cfg.Defects = true
-	r.threads = map[string]int32{}
+	r.cfg, r.threads = cfg, map[string]int32{}
 	for i := range cfg.Nodes {
 		hosts, err := topology.ParseHostlist(cfg.Nodes[i].Names)
 		if err != nil {
