@@ -14,7 +14,10 @@ func (e *engine) partsOf(j *job) []qos.QOSID {
 	if j.acct.one {
 		return append(a.parts, a.partQOS[j.parts[j.partIdx]])
 	}
-	for _, p := range j.parts {
+	for i, p := range j.parts {
+		if e.prefers(j, int16(i)) {
+			continue
+		}
 		a.parts = append(a.parts, a.partQOS[p])
 	}
 	return a.parts

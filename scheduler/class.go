@@ -20,6 +20,7 @@ type fitKey struct {
 	min, want, max         int32
 	sizes                  string
 	list, exclude, feature string
+	preferred              bool // feature is --prefer: tried now, never waited for
 	contiguous, spread     bool
 	segment                int32
 	spreadSeg, consolidate bool
@@ -39,6 +40,7 @@ type class struct {
 	nodes      *topology.NodeSet // that it may use: the partition's, by features and lists
 	all        bool              // nodes are all of the partition's
 	list       *topology.NodeSet // -w
+	wish       *featureWish      // alternatives and counts of features; nil without
 	min, max   int32
 	partNodes  int
 	one        bool // takes one node

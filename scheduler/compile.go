@@ -33,8 +33,12 @@ func (e *engine) compile(s *JobSpec) (parts, classes []int32, err error) {
 	if err != nil {
 		return fail("", err)
 	}
-	for _, p := range parts {
-		id, err := e.compileIn(p, s, &opts, list)
+	asks, err := e.featureAsks(s)
+	if err != nil {
+		return fail("", err)
+	}
+	for i, p := range parts {
+		id, err := e.compileIn(p, s, opts, list, &asks[i%len(asks)])
 		if err != nil {
 			return fail("partition "+e.parts[p].spec.Name+": ", err)
 		}
@@ -54,14 +58,14 @@ func (e *engine) dropUnused(ids []int32) {
 }
 
 // partitionsOf resolves the partitions of a job, in Slurm's order: by tier,
-// then as listed.
+// then as listed; each twice if the job prefers features.
 func (e *engine) partitionsOf(s *JobSpec) ([]int32, error) {
 	names := s.Partitions
 	if len(names) == 0 {
 		if e.defPart < 0 {
 			return nil, fmt.Errorf("no partition given and none is the default: %w", ErrUnknownPartition)
 		}
-		return []int32{e.defPart}, nil
+		names = []string{e.parts[e.defPart].spec.Name}
 	}
 	var parts []int32
 	for _, n := range names {
@@ -74,6 +78,9 @@ func (e *engine) partitionsOf(s *JobSpec) ([]int32, error) {
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b int32) int { return int(e.parts[b].tier) - int(e.parts[a].tier) })
+	if s.Prefer != "" {
+		parts = twice(parts)
+	}
 	return parts, nil
 }
 
@@ -220,12 +227,18 @@ func (e *engine) params(p *partition) gres.Params {
 }
 
 // compileIn makes the class of a job in one partition.
-func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topology.NodeSet) (int32, error) {
+func (e *engine) compileIn(part int32, s *JobSpec, o gres.Options, list *topology.NodeSet, ask *featureAsk) (int32, error) {
 	p := &e.parts[part]
 	par := e.params(p)
-	r, err := gres.Derive(o, &par, e.devices)
+	if err := ask.raise(&o); err != nil {
+		return 0, err
+	}
+	r, err := gres.Derive(&o, &par, e.devices)
 	if err != nil {
 		return 0, err
+	}
+	if r.MinNodes < ask.picks() && !e.cfg.Defects {
+		return 0, fmt.Errorf("features ask for %d nodes, %d tasks: %w", ask.picks(), r.Tasks, ErrNeverRuns)
 	}
 	r, inLimit := r.LimitMemory(e.memLimits(p))
 	r.MilliCPU = s.CPUMilli
@@ -237,8 +250,8 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 		}
 	}
 	key := classKey{part: part, req: r, fit: fitKey{
-		min: r.MinNodes, max: r.MaxNodes, list: s.NodeList, exclude: s.Exclude, feature: s.Constraint, contiguous: s.Contiguous,
-		spread: s.Spread, segment: s.Segment, spreadSeg: s.SpreadSegments, consolidate: s.ConsolidateSegments, switches: s.Switches,
+		min: r.MinNodes, max: r.MaxNodes, list: s.NodeList, exclude: s.Exclude, feature: ask.text, contiguous: s.Contiguous,
+		preferred: ask.preferred, spread: s.Spread, segment: s.Segment, spreadSeg: s.SpreadSegments, consolidate: s.ConsolidateSegments, switches: s.Switches,
 		switchWait: s.SwitchWait, arbitrary: strings.HasPrefix(strings.ToLower(s.Distribution), "arbitrary"), unitsAlone: exclusiveTopo(s, p),
 	}}
 	key.fit.want = max(r.MaxNodes, r.MinNodes)
@@ -246,6 +259,9 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 		key.fit.want = r.MinNodes
 	}
 	for _, n := range e.sizes(s, &r) {
+		if n < ask.picks() {
+			continue
+		}
 		key.fit.sizes = string(binary.LittleEndian.AppendUint32([]byte(key.fit.sizes), uint32(n)))
 	}
 	levels, err := e.levelsOf(s, p)
@@ -253,7 +269,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 		return 0, err
 	}
 	key.fit.levels = levels.key()
-	nodes, all, err := e.nodesOf(p, s)
+	nodes, all, err := e.nodesOf(p, s, ask.wish)
 	if err != nil {
 		return 0, err
 	}
@@ -262,6 +278,9 @@ func (e *engine) compileIn(part int32, s *JobSpec, o *gres.Options, list *topolo
 	}
 	return e.internClass(&key, func(c *class) {
 		c.overMem = !inLimit
+		if ask.wish != nil && !ask.wish.plain() {
+			c.wish = ask.wish
+		}
 		e.buildClass(c, p, nodes, all, list, s)
 		e.classLevels(c, levels)
 	}), nil
@@ -311,25 +330,30 @@ func (e *engine) memLimits(p *partition) (gres.MemLimits, gres.MemFacts) {
 }
 
 // nodesOf returns the nodes of the partition that features and lists leave.
-func (e *engine) nodesOf(p *partition, s *JobSpec) (nodes *topology.NodeSet, all bool, err error) {
+func (e *engine) nodesOf(p *partition, s *JobSpec, wish *featureWish) (nodes *topology.NodeSet, all bool, err error) {
 	exclude, err := e.nodeList("excluded nodes", s.Exclude)
 	if err != nil {
 		return nil, false, err
 	}
-	if exclude == nil && s.Constraint == "" {
+	if exclude == nil && wish == nil && s.TmpMiB == 0 {
 		return nil, true, nil
 	}
 	nodes = p.nodes.Clone()
+	if s.TmpMiB > 0 {
+		for n := range p.nodes.All() {
+			if e.cfg.Nodes[e.nodes[n].spec].TmpMiB < s.TmpMiB {
+				nodes.Remove(n)
+			}
+		}
+		if nodes.Empty() {
+			return nil, false, fmt.Errorf("temporary disk specification can not be satisfied: %w", ErrNeverRuns)
+		}
+	}
 	if exclude != nil {
 		nodes.AndNot(exclude)
 	}
-	if s.Constraint != "" {
-		var f topology.NodeSet
-		f.Init(len(e.nodes))
-		if err := e.featureNodes(&f, s.Constraint); err != nil {
-			return nil, false, err
-		}
-		nodes.And(&f)
+	if wish != nil {
+		nodes.And(&wish.nodes)
 	}
 	return nodes, false, nil
 }
@@ -350,7 +374,7 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 		c.firstPass = gres.PassNear
 	}
 	k := &c.key.fit
-	c.one = k.max == 1 && list == nil && k.sizes == "" && e.topos[p.topo].fitter.Kind() != topology.KindTorus3D
+	c.one = k.max == 1 && list == nil && (c.wish == nil || len(c.wish.terms) == 0) && k.sizes == "" && e.topos[p.topo].fitter.Kind() != topology.KindTorus3D
 	f := &c.fit
 	f.Min, f.Want, f.Max = k.min, k.want, k.max
 	f.SizeFloor = p.spec.MinNodes

@@ -30,6 +30,8 @@ var (
 	ErrTimeMin = errors.New("invalid time-min specification")
 	// ErrFeature: the feature expression is malformed or names no feature.
 	ErrFeature = errors.New("invalid feature specification")
+	// ErrPrefer: the preferred feature expression is.
+	ErrPrefer = errors.New("invalid preferred feature specification")
 	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.
 	ErrLimit = errors.New("job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
 	// ErrLicense: no such licence, or fewer than asked.

@@ -83,6 +83,9 @@ type Explanation struct {
 	Partition string
 	// Wanted is the number of nodes needed.
 	Wanted int32
+	// Features is the alternative or the term of the job's feature expression
+	// that Wanted and Funnel are about; empty if they are about all of it.
+	Features string
 	// Funnel has the node counts, one a stage; it ends with the stage at
 	// which too few were left.
 	Funnel []FunnelStep
@@ -127,6 +130,10 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		b = strconv.AppendInt(b, int64(e.Wanted), 10)
 		b = append(b, " of partition "...)
 		b = append(b, e.Partition...)
+		if e.Features != "" {
+			b = append(b, " with "...)
+			b = append(b, e.Features...)
+		}
 		b = append(b, ":\n"...)
 	}
 	for _, f := range e.Funnel {

@@ -25,12 +25,12 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 		return x, nil
 	}
 	e.rankOf(&x, r)
-	pair := int(j.firstPair)
+	pair := int(e.plainPair(j))
 	c := &e.classes.rows[j.classes[pair]]
 	p := &e.parts[j.parts[pair]]
-	x.Partition, x.Wanted = p.spec.Name, c.min
+	x.Partition = p.spec.Name
 	x.Limits = e.appendLimits(nil, j, pair)
-	e.funnel(&x, c, p, record{row: r, pair: int16(pair)})
+	e.funnels(&x, c, p, record{row: r, pair: int16(pair)})
 	changeLimits(&x)
 	return x, nil
 }
@@ -64,13 +64,13 @@ func (e *engine) rankOf(x *Explanation, r int32) {
 }
 
 // funnel counts the nodes left after each stage, down to the one that leaves
-// too few.
-func (e *engine) funnel(x *Explanation, c *class, p *partition, rec record) {
+// too few. within are the nodes that features and node lists allow.
+func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology.NodeSet, rec record) {
 	left := p.nodes.Clone()
 	step := func(s Stage) bool {
 		n := int32(left.Count())
 		x.Funnel = append(x.Funnel, FunnelStep{s, n})
-		return n >= c.min
+		return n >= x.Wanted
 	}
 	if !step(StagePartition) {
 		return
@@ -79,7 +79,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, rec record) {
 	if !step(StageUp) {
 		return
 	}
-	left.And(c.nodes)
+	left.And(within)
 	if !step(StageFeatures) {
 		return
 	}
@@ -90,7 +90,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, rec record) {
 	}
 	left.And(free)
 	if !step(StageFree) {
-		x.Changes = e.changes(c, capable, free)
+		x.Changes = e.changes(int(x.Wanted), capable, free)
 		return
 	}
 	// The plan of a job of higher rank may be what is in the way: the fit is
@@ -138,7 +138,7 @@ func (e *engine) capable(within *topology.NodeSet, c *class) (capable, free *top
 
 // changes names the jobs whose end would let the request start, fewest first:
 // for each missing node, the capable one with the fewest jobs.
-func (e *engine) changes(c *class, capable, free *topology.NodeSet) []Change {
+func (e *engine) changes(wanted int, capable, free *topology.NodeSet) []Change {
 	type busy struct {
 		node topology.NodeID
 		jobs int
@@ -149,7 +149,7 @@ func (e *engine) changes(c *class, capable, free *topology.NodeSet) []Change {
 			list = append(list, busy{n, len(e.nodes[n].jobs)})
 		}
 	}
-	need := int(c.min) - free.Count()
+	need := wanted - free.Count()
 	if need > len(list) {
 		return nil
 	}
@@ -161,7 +161,7 @@ func (e *engine) changes(c *class, capable, free *topology.NodeSet) []Change {
 	})
 	ids := make([]JobID, 0, need)
 	nodes := free.AppendIDs(nil)
-	nodes = nodes[:min(len(nodes), int(c.min)-need)]
+	nodes = nodes[:min(len(nodes), wanted-need)]
 	for _, b := range list[:need] {
 		nodes = append(nodes, b.node)
 		for _, r := range e.nodes[b.node].jobs {
@@ -261,7 +261,7 @@ func (e *engine) neverRuns(c *class) error {
 		return nil
 	}
 	s := &e.try
-	if e.cfg.Defects && (c.one && e.addsUp(c) || e.sharesAddUp(c)) {
+	if e.cfg.Defects && (c.one && e.addsUp(c) || e.sharesAddUp(c) || c.wish != nil && c.countsWait()) {
 		c.runs = true
 		return nil
 	}
@@ -269,22 +269,17 @@ func (e *engine) neverRuns(c *class) error {
 	if count < int(c.min) {
 		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
 	}
-	e.fitRequest(c, Never)
-	if !e.fitTopology(c) {
-		if s.res.Refusal.Rule == topology.RuleSwitches {
-			c.runs = true
-			return nil
+	if !e.place(c, &attempt{at: Never, idle: true}) {
+		why, rule := s.idleWhy, s.refusal.Rule
+		switch {
+		case why != gres.RefuseNone && (!e.cfg.Defects || why == gres.RefuseSpread):
+			return fmt.Errorf("the nodes cannot give it together (%s): %w", why, ErrNeverRuns)
+		case why != gres.RefuseNone || rule == topology.RuleSwitches:
+		case rule.Permanent():
+			return fmt.Errorf("%s: %w", rule, ErrTopologyNever)
+		default:
+			return fmt.Errorf("%s: %w", rule, ErrNeverRuns)
 		}
-		if s.res.Refusal.Rule.Permanent() {
-			return fmt.Errorf("%s: %w", s.res.Refusal.Rule, ErrTopologyNever)
-		}
-		return fmt.Errorf("%s: %w", s.res.Refusal.Rule, ErrNeverRuns)
-	}
-	s.nodes = append(s.nodes[:0], s.res.Nodes...)
-	e.chooseIdle(c)
-	s.need(len(s.nodes))
-	if why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work); why != gres.RefuseNone && (!e.cfg.Defects || why == gres.RefuseSpread) {
-		return fmt.Errorf("the nodes cannot give it together (%s): %w", why, ErrNeverRuns)
 	}
 	c.runs = true
 	return nil

@@ -447,6 +447,9 @@ func (e *engine) weightFor(n topology.NodeID) uint32 {
 	if e.try.prefer && !e.acct.inUse.Has(n) {
 		w++
 	}
+	if b := e.try.features.better; b != nil && !b.Has(n) {
+		w++
+	}
 	return w
 }
 

@@ -178,6 +178,9 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			continue
 		}
 		j = &e.jobs.rows[rec.row]
+		if e.prefers(j, rec.pair) {
+			continue // the record that asks follows
+		}
 		if e.try.hold && e.cfg.Profile == ProfileSlurm {
 			// Its cores can never be laid out: Slurm holds it.
 			e.hold(rec.row, true)

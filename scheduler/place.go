@@ -47,7 +47,10 @@ type scratch struct {
 	capNodes int32 // the most nodes; 0 as asked
 	prefer   bool  // nodes that the job's owner uses already go first
 
+	features featureTry
+
 	refusal topology.Refusal
+	idleWhy gres.Refusal // of the last try on idle nodes
 	found   bool
 	hold    bool
 }
@@ -272,6 +275,12 @@ func (s *scratch) need(n int) {
 
 // placeMany fills the columns and asks the topology.
 func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
+	e.fillNow(c, limit, plans)
+	return e.arrange(c, e.now, limit, plans)
+}
+
+// fillNow fills the columns with what the nodes of the try give now.
+func (e *engine) fillNow(c *class, limit time.Duration, plans *planner) {
 	s := &e.try
 	planned := e.maskPlans(c, plans, limit)
 	within := s.within.Words()
@@ -294,7 +303,6 @@ func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 			}
 		}
 	}
-	return e.arrange(c, e.now, limit, plans)
 }
 
 // arrange lets the topology choose among the nodes of the columns at t, and
@@ -419,7 +427,7 @@ func (e *engine) fitRequest(c *class, t Time) {
 		s.req.FreeCPUs = s.free
 	}
 	s.req.Weights = nil
-	if e.weighted || c.wantsGPU || s.prefer {
+	if e.weighted || c.wantsGPU || s.prefer || s.features.better != nil {
 		for n := range s.fit.All() {
 			near := int32(0)
 			if c.wantsGPU {

@@ -151,6 +151,9 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 			if e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 {
 				c.futile, c.futileLimit = e.passNo, limit
 			}
+			if e.prefers(j, rec.pair) {
+				continue // the record that asks follows
+			}
 			j.reason = e.why(j.classes[rec.pair])
 			dst = e.preempt(dst, rec, &e.plans)
 			if j.running() {
@@ -158,6 +161,9 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 				starts++
 				continue
 			}
+		}
+		if e.prefers(j, rec.pair) {
+			continue
 		}
 		if blocked && plannable(j.reason) {
 			j.reason = ReasonPriority
@@ -290,7 +296,7 @@ func (e *engine) earliest(rec record, limit time.Duration) (Time, bool) {
 				count += e.refit(c, n, t, limit)
 			}
 		}
-		if count >= int(c.min) && e.arrange(c, t, limit, &e.plans) {
+		if count >= int(c.min) && e.place(c, &attempt{at: t, limit: limit, plans: &e.plans}) {
 			return t, true
 		}
 	}

@@ -100,12 +100,7 @@ func (t *trial) Fits() bool {
 	s := &e.try
 	s.hold, s.refusal = false, topology.Refusal{}
 	c := e.openFit(t.rec)
-	ok := false
-	if c.one {
-		ok = e.placeOne(c, t.limit, t.plans)
-	} else {
-		ok = e.placeMany(c, t.limit, t.plans)
-	}
+	ok := e.placeNow(c, t.limit, t.plans)
 	e.releaseReserved()
 	if ok {
 		t.place.Clear()

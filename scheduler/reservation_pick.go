@@ -82,12 +82,14 @@ func (e *engine) pickByCount(x *reservation, at int) error {
 		all.And(&e.up)
 	}
 	if x.spec.Features != "" {
-		var f topology.NodeSet
-		f.Init(len(e.nodes))
-		if err := e.featureNodes(&f, x.spec.Features); err != nil {
+		w, err := e.featureWish(x.spec.Features, false)
+		if err != nil {
 			return err
 		}
-		all.And(&f)
+		if !w.plain() {
+			return fmt.Errorf("features %q: alternatives and counts: %w", x.spec.Features, ErrUnsupported)
+		}
+		all.And(&w.nodes)
 	}
 	free, shared := all.Clone(), all.Clone()
 	for i := range e.resv.all {

@@ -212,16 +212,12 @@ func (e *engine) resvClash(s *JobSpec, t Time, limit time.Duration) bool {
 // placeReserved places a request on the nodes of the try. A job of a FLEX
 // reservation takes that reservation's nodes if they are enough.
 func (e *engine) placeReserved(c *class, s *JobSpec, limit time.Duration, plans *planner) bool {
-	place := e.placeMany
-	if c.one {
-		place = e.placeOne
-	}
 	if len(s.Reservations) > 0 {
 		if at := e.resvOf(s); at >= 0 && e.resv.all[at].flags&resvFlex != 0 {
 			all, outside := c.all, e.try.within.Clone()
 			c.all = false
 			e.try.within.And(&e.resv.all[at].nodes)
-			ok := place(c, limit, plans)
+			ok := e.placeNow(c, limit, plans)
 			c.all = all
 			if ok {
 				return true
@@ -230,11 +226,11 @@ func (e *engine) placeReserved(c *class, s *JobSpec, limit time.Duration, plans 
 		}
 	}
 	if len(e.resv.all) == 0 {
-		return place(c, limit, plans)
+		return e.placeNow(c, limit, plans)
 	}
 	all := c.all
 	c.all = false
-	ok := place(c, limit, plans)
+	ok := e.placeNow(c, limit, plans)
 	c.all = all
 	return ok
 }

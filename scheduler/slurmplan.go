@@ -77,6 +77,14 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if tested++; par.MaxTest > 0 && tested > par.MaxTest {
 			break
 		}
+		if e.prefers(j, rec.pair) {
+			var n int32
+			dst, n = e.slurmPreferred(dst, rec)
+			if starts += n; par.MaxStarts > 0 && starts >= par.MaxStarts {
+				break
+			}
+			continue
+		}
 		first := e.slurm.seenIn[rec.row] != e.passNo
 		e.slurm.seenIn[rec.row] = e.passNo
 		if first {
@@ -125,6 +133,19 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 	}
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
 	return dst
+}
+
+// slurmPreferred starts a record that only prefers, if it can start now, and
+// counts it.
+func (e *engine) slurmPreferred(dst []Decision, rec record) ([]Decision, int32) {
+	t, limit, ok := e.slurmEarliest(rec)
+	if !ok || t > e.now || !e.admits(rec) {
+		return dst, 0
+	}
+	dst = e.start(dst, rec, true)
+	e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
+	e.addRunningEnd(rec.row)
+	return dst, 1
 }
 
 // slurmCounts counts a try against the bounds by partition and user, and
@@ -266,7 +287,7 @@ func (e *engine) builtinPlan() {
 	last := e.now
 	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
-		if j.qgen != rec.gen {
+		if j.qgen != rec.gen || e.prefers(j, rec.pair) {
 			continue
 		}
 		limit := e.slurmTime(j, int(rec.pair))

@@ -67,9 +67,9 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAcco
 	return r
 }
 
-// admit refuses a job that no partition of its list takes, or that none could
-// ever run.
-func (e *engine) admit(s *JobSpec, parts, classes []int32) error {
+// admitPairs refuses a job that no partition of its list takes, or that none
+// could ever run.
+func (e *engine) admitPairs(s *JobSpec, parts, classes []int32) error {
 	err := errNoPartition
 	for i, p := range parts {
 		switch e.parts[p].spec.State {
@@ -132,7 +132,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 		set  bool
 	}{
 		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
-		{"Reservations", len(s.Reservations) > 1}, {"Prefer", s.Prefer != ""},
+		{"Reservations", len(s.Reservations) > 1},
 		{"BurstBuffer", s.BurstBuffer != ""},
 	} {
 		if f.set {

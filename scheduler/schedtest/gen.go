@@ -20,7 +20,7 @@ func GenConfig(t *rapid.T) scheduler.Config {
 			Names:   fmt.Sprintf("%c[0-%d]", 'a'+k, n-1),
 			Sockets: rapid.Int32Range(1, 2).Draw(t, "sockets"), CoresPerSocket: rapid.Int32Range(1, 4).Draw(t, "cores"),
 			ThreadsPerCore: rapid.Int32Range(1, 2).Draw(t, "threads"), MemMiB: 1000,
-			Weight: rapid.Uint32Range(1, 2).Draw(t, "weight"),
+			Weight: rapid.Uint32Range(1, 2).Draw(t, "weight"), Features: []string{"f", "g"}[k:],
 		}
 		if g := rapid.IntRange(0, 4).Draw(t, "GPUs"); g > 0 {
 			s.GRES = fmt.Sprintf("gpu:%s:%d", rapid.SampledFrom([]string{"x", "y"}).Draw(t, "type"), g)
@@ -142,6 +142,10 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 		j.Account = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "account")
 		j.QOS = rapid.SampledFrom([][]string{nil, nil, {"normal"}, {"high"}}).Draw(t, "QOS")
 		j.Licenses = rapid.SampledFrom([]string{"", "", "lic", "lic:2", "lic:3|lic:1"}).Draw(t, "licences")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "features") == 0 {
+		j.Constraint = rapid.SampledFrom([]string{"", "g", "f*1", "[f|g]", "[g|f]", "[f*1&g*1]"}).Draw(t, "constraint")
+		j.Prefer = rapid.SampledFrom([]string{"", "f", "g", "[f|g]"}).Draw(t, "prefer")
 	}
 	switch rapid.IntRange(0, 9).Draw(t, "partition") {
 	case 0:
