@@ -181,6 +181,9 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.holdClasses(classes)
 	e.dropClasses(r)
 	j.spec = spec
+	if !slices.Equal(j.parts, parts) {
+		j.prios = j.prios[:0]
+	}
 	j.parts, j.classes = append(j.parts[:0], parts...), append(j.classes[:0], classes...)
 	j.partIdx, j.firstPair, j.licenses = 0, 0, use
 	e.book(j)

@@ -414,6 +414,11 @@ func (e *engine) askedTRES(c *class) {
 		c.tres[gres.Mem] = r.MemMiB * int64(r.MinNodes)
 	case gres.MemPerCPU:
 		c.tres[gres.Mem] = r.MemMiB * int64(r.MinCPUs)
+	case gres.MemAll:
+		// All memory of a node counts as that of the partition's first one.
+		if p := &e.parts[c.key.part]; e.params(p).ConsumeMem && p.nodes.First() != topology.NoNode {
+			c.tres[gres.Mem] = e.pool.Shape(int32(p.nodes.First())).MemMiB() * int64(r.MinNodes)
+		}
 	}
 	for i := range r.Needs[:r.NumNeeds] {
 		n := &r.Needs[i]

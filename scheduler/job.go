@@ -38,9 +38,10 @@ type job struct {
 	flags jobFlags
 
 	reason    Reason
-	partIdx   int16 // index in parts and classes: the one it runs in, or the first
-	prio      uint32
-	user      int32 // interned user name
+	partIdx   int16    // index in parts and classes: the one it runs in, or the first
+	prio      uint32   // the headline: in the first of its partitions
+	prios     []uint32 // in each of several partitions; else empty
+	user      int32    // interned user name
 	submit    Time
 	begin     Time // earliest start
 	firstTry  Time // when a topology was first asked for few switches; Never before
@@ -119,7 +120,7 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, firstTry: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0]}
+	*j = job{id: id, firstTry: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0], prios: j.prios[:0]}
 	t.row[id] = r
 	return r
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/berth-sched/berth/gres"
-	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
@@ -104,9 +103,6 @@ func Unenforced(cfg *Config) []string {
 	}
 	if e, _ := qos.ParseEnforce(cfg.Parameters.Limits.Enforce); e&qos.EnforceWCKeys != 0 {
 		out = append(out, "wckeys are not enforced")
-	}
-	if f, _ := priorityFlags(cfg.Parameters.Priority.Flags); f&priority.CalculateRunning != 0 {
-		out = append(out, "priorities of running jobs are not recomputed")
 	}
 	return out
 }

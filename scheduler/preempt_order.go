@@ -91,8 +91,8 @@ func (e *engine) pairBefore(x, y *paired) bool {
 	}
 	if x.qos >= 0 && y.qos >= 0 {
 		var a, b preempt.Job
-		a.QOS, a.QOSID, a.Priority = &e.pre.qos[x.qos], x.qos, e.jobs.rows[x.rec.row].prio
-		b.QOS, b.QOSID, b.Priority = &e.pre.qos[y.qos], y.qos, e.jobs.rows[y.rec.row].prio
+		a.QOS, a.QOSID, a.Priority = &e.pre.qos[x.qos], x.qos, e.jobs.rows[x.rec.row].pairPrio(int(x.rec.pair))
+		b.QOS, b.QOSID, b.Priority = &e.pre.qos[y.qos], y.qos, e.jobs.rows[y.rec.row].pairPrio(int(y.rec.pair))
 		if e.pre.rule.May(&a, &b) {
 			return true
 		}

@@ -32,10 +32,10 @@ func compareRecords(a, b record) int {
 
 func rankKey(tier uint16, prio uint32) uint64 { return ^(uint64(tier)<<32 | uint64(prio)) }
 
-// keyOf is the key of a job's record in a partition: jobs of a reservation come
+// keyOf is the key of a job's record in one of its partitions: jobs of a reservation come
 // first, whatever their rank (spec: priority 6).
-func (e *engine) keyOf(j *job, part int32) uint64 {
-	k := rankKey(e.parts[part].tier, j.prio)
+func (e *engine) keyOf(j *job, pair int) uint64 {
+	k := rankKey(e.parts[j.parts[pair]].tier, j.pairPrio(pair))
 	if len(j.spec.Reservations) > 0 {
 		k &^= 1 << 48
 	}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/priority"
 )
 
@@ -28,7 +27,7 @@ func (e *engine) buildRanker() error {
 	}
 	for i := range e.parts {
 		cl.PartitionFactor = append(cl.PartitionFactor, e.parts[i].factor)
-		cl.PartitionTRES = append(cl.PartitionTRES, e.partitionTRES(&e.parts[i])...)
+		cl.PartitionTRES = append(cl.PartitionTRES, e.totalTRES(&e.parts[i].nodes)...)
 	}
 	if p.TRES != "" {
 		w, err := e.tresWeights(p.TRES)
@@ -39,41 +38,30 @@ func (e *engine) buildRanker() error {
 	}
 	e.rankAccounts(&cl)
 	e.rank.mf = priority.NewMultifactor(cfg, &cl)
+	e.rank.cfg, e.rank.cluster = cfg, cl
 	e.rank.kinds = e.schema.Len()
 	e.rank.jobs.Prev = nil
 	e.rank.always, e.rank.rising = flags&priority.AccrueAlways != 0, flags&priority.IncrOnly != 0
+	e.rank.running = flags&priority.CalculateRunning != 0
 	e.rank.grow(len(e.jobs.rows))
 	return nil
 }
 
-// partitionTRES counts what the partition's nodes have.
-func (e *engine) partitionTRES(p *partition) []int64 {
-	row := make([]int64, e.schema.Len())
-	for id := range p.nodes.All() {
-		s := e.pool.Shape(int32(id))
-		row[gres.CPU] += s.MilliCPU() / 1000
-		row[gres.Mem] += s.MemMiB()
-		row[gres.Node]++
-		for g := range s.NumGroups() {
-			name := e.devices.Name(s.GroupName(g))
-			if k, ok := e.schema.Kind("gres/" + name); ok {
-				row[k] += s.GroupCount(g)
-			}
-		}
-	}
-	return row
-}
-
 // A ranker computes priorities over columns with one row a job.
 type ranker struct {
-	mf     *priority.Multifactor
-	jobs   priority.Jobs
-	kinds  int
-	prio   []uint32
-	rows   []int32
-	always bool   // age counts from submission
-	rising bool   // priorities are only raised
-	basic  uint32 // next priority handed out by priority/basic, counted down
+	mf       *priority.Multifactor
+	cfg      priority.Config // what mf was made of: views make their own
+	cluster  priority.Cluster
+	jobs     priority.Jobs
+	pairs    priority.Pairs
+	pairPrio []uint32
+	kinds    int
+	prio     []uint32
+	rows     []int32
+	always   bool   // age counts from submission
+	rising   bool   // priorities are only raised
+	running  bool   // those of running jobs are computed too
+	basic    uint32 // next priority handed out by priority/basic, counted down
 }
 
 // grow gives the columns n rows.
@@ -148,6 +136,7 @@ func (e *engine) computePriority(r int32) {
 		j.prio = j.spec.Priority
 		return
 	case e.par.Priority.Basic:
+		j.prios = j.prios[:0]
 		if j.prio == 0 {
 			e.rank.basic--
 			j.prio = e.rank.basic
@@ -155,10 +144,18 @@ func (e *engine) computePriority(r int32) {
 		return
 	}
 	e.fillRow(r)
-	var prio [1]uint32
 	e.rank.rows = append(e.rank.rows[:0], r)
-	e.rank.mf.RankRows(prio[:], &e.rank.jobs, e.shareColumn(), e.rank.rows)
-	j.prio = prio[0]
+	e.rankRows(e.rank.rows)
+}
+
+// rankRows computes the priorities of jobs whose columns are filled, and those
+// of their pairs.
+func (e *engine) rankRows(rows []int32) {
+	e.rank.mf.RankRows(e.rank.prio[:len(rows)], &e.rank.jobs, e.shareColumn(), rows)
+	for i, r := range rows {
+		e.jobs.rows[r].prio = e.rank.prio[i]
+	}
+	e.rankPairs(rows)
 }
 
 // ages reports whether priorities change with time alone.
@@ -173,33 +170,42 @@ func (e *engine) tick() {
 	period := Time(e.par.Priority.CalcPeriod / time.Microsecond)
 	e.nextCal = e.now + period - (e.now-e.nextCal)%period
 	e.accountTick()
-	if !e.ages() && !e.wantsShares() || len(e.queue.sorted) == 0 {
+	if !e.ages() && !e.wantsShares() {
+		return
+	}
+	if e.rank.running {
+		e.rankRunning()
+	}
+	if len(e.queue.sorted) == 0 {
 		return
 	}
 	rows := e.rank.rows[:0]
 	for i := range e.queue.sorted {
 		q := &e.queue.sorted[i]
 		if j := &e.jobs.rows[q.row]; q.gen == j.qgen && q.pair == j.firstPair && j.spec.Priority == 0 {
-			e.rank.jobs.Age[q.row] = e.age(j)
-			if e.rank.rising {
-				e.rank.jobs.Prev[q.row] = j.prio
-			}
+			e.ageRow(q.row)
 			rows = append(rows, q.row)
 		}
 	}
 	e.rank.rows = rows
-	e.rank.mf.RankRows(e.rank.prio[:len(rows)], &e.rank.jobs, e.shareColumn(), rows)
-	for i, r := range rows {
-		e.jobs.rows[r].prio = e.rank.prio[i]
-	}
+	e.rankRows(rows)
 	for i := range e.queue.sorted {
 		q := &e.queue.sorted[i]
 		if j := &e.jobs.rows[q.row]; q.gen == j.qgen {
-			q.key = e.keyOf(j, j.parts[q.pair])
+			q.key = e.keyOf(j, int(q.pair))
 		}
 	}
 	e.queue.resort()
 	e.arrivals++
+}
+
+// ageRow brings what changes with time alone in a job's row up to date.
+func (e *engine) ageRow(r int32) {
+	j := &e.jobs.rows[r]
+	e.rank.jobs.Age[r] = e.age(j)
+	if e.rank.rising {
+		e.rank.jobs.Prev[r] = j.prio
+	}
 }
 
 // rerank gives every pending job its priority, reason and records anew.

@@ -231,6 +231,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.reason)
 	num(c, &j.partIdx)
 	num(c, &j.prio)
+	nums(c, &j.prios)
 	for _, t := range []*Time{&j.submit, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end} {
 		num(c, t)
 	}
@@ -421,6 +422,9 @@ func (e *engine) hash() uint64 {
 			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt), uint64(j.evict.last),
 		} {
 			x = mix(x ^ v)
+		}
+		for _, v := range j.prios {
+			x = mix(x ^ uint64(v))
 		}
 		for i := range j.alloc {
 			x = mix(x ^ uint64(j.alloc[i].node))

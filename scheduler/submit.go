@@ -183,10 +183,12 @@ func (e *engine) hold(r int32, admin bool) {
 	e.requeueRecords(r)
 }
 
-// release takes every hold back.
+// release takes every hold back, and a priority that an operator set: the
+// factors count again (spec: priority 1).
 func (e *engine) release(now Time, r int32) {
 	j := &e.jobs.rows[r]
 	j.flags &^= flagHeldUser | flagHeldAdmin
+	j.spec.Priority = 0
 	j.reason = ReasonNone
 	e.setEligible(now, r)
 	e.requeueRecords(r)
@@ -257,7 +259,7 @@ func (e *engine) pushRecords(r int32) {
 		j.reason = ReasonReservation
 		return
 	}
-	for i, p := range j.parts {
+	for i := range j.parts {
 		if why := e.partitionReason(j, i); why != ReasonNone {
 			if j.records == 0 {
 				j.reason = why
@@ -269,7 +271,7 @@ func (e *engine) pushRecords(r int32) {
 		}
 		j.records++
 		e.queue.push(record{
-			key: e.keyOf(j, p), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
+			key: e.keyOf(j, i), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
 		})
 	}
 	if j.records > 0 {

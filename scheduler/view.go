@@ -3,6 +3,9 @@ package scheduler
 import (
 	"iter"
 	"time"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 )
 
 // JobState is a job's base state, by Slurm's names (spec: backfill 8).
@@ -222,6 +225,20 @@ type View interface {
 	Partitions() iter.Seq[PartitionSpec]
 	// Reservations yields the reservations.
 	Reservations() iter.Seq[ReservationSpec]
+	// AppendShares appends what every account and user has used and is due, the
+	// lines of `sshare -a -l`: the root, then each account before what is below
+	// it, users before accounts, by name. Usage is in billing seconds as it is in
+	// the books now; factors are those of the last calculation, by which jobs are
+	// ranked, or what it would give where no rank depends on them. It takes a few
+	// steps an association, and sorts siblings.
+	AppendShares(dst []priority.ShareLine) []priority.ShareLine
+	// AppendPriority appends how the priority of a pending job comes about, the
+	// lines of `sprio -l`: one for each of its partitions. A job that is held, or
+	// whose priority an operator set, has no terms. The first call in a View
+	// costs a step for each association, later ones a few steps each.
+	AppendPriority(dst []priority.PriorityLine, id JobID) []priority.PriorityLine
+	// TRES lists what is counted, in order: the kinds of [priority.TRESFactor].
+	TRES() *gres.Schema
 	// Metrics returns totals.
 	Metrics() Metrics
 	// Hash is the rolling hash of the state: equal states have equal hashes.

@@ -6,16 +6,21 @@ import (
 	"slices"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/topology"
 )
 
 // View calls read with a look into the books; see Scheduler.
-func (e *engine) View(read func(View)) { read(view{e}) }
+func (e *engine) View(read func(View)) { read(&view{e: e}) }
 
 // A view is the engine's View.
-type view struct{ e *engine }
+type view struct {
+	e *engine
+	// mf explains priorities; the engine's own is left alone.
+	mf *priority.Multifactor
+}
 
-func (v view) Jobs() iter.Seq[JobView] {
+func (v *view) Jobs() iter.Seq[JobView] {
 	return func(yield func(JobView) bool) {
 		ids := make([]JobID, 0, len(v.e.jobs.row))
 		for r := range v.e.jobs.rows {
@@ -32,7 +37,7 @@ func (v view) Jobs() iter.Seq[JobView] {
 	}
 }
 
-func (v view) Job(id JobID) (JobView, bool) {
+func (v *view) Job(id JobID) (JobView, bool) {
 	r := v.e.jobs.find(id)
 	if r < 0 {
 		return JobView{}, false
@@ -40,7 +45,7 @@ func (v view) Job(id JobID) (JobView, bool) {
 	return v.e.jobView(r), true
 }
 
-func (v view) Spec(id JobID) *JobSpec {
+func (v *view) Spec(id JobID) *JobSpec {
 	r := v.e.jobs.find(id)
 	if r < 0 {
 		return nil
@@ -93,7 +98,7 @@ func (e *engine) jobView(r int32) JobView {
 	return w
 }
 
-func (v view) AppendAlloc(dst []NodeAlloc, id JobID) []NodeAlloc {
+func (v *view) AppendAlloc(dst []NodeAlloc, id JobID) []NodeAlloc {
 	r := v.e.jobs.find(id)
 	if r < 0 {
 		return dst
@@ -105,21 +110,21 @@ func (v view) AppendAlloc(dst []NodeAlloc, id JobID) []NodeAlloc {
 	return dst
 }
 
-func (v view) AppendAllocText(dst []byte, id JobID) []byte {
+func (v *view) AppendAllocText(dst []byte, id JobID) []byte {
 	if r := v.e.jobs.find(id); r >= 0 {
 		dst = v.e.appendAllocText(dst, &v.e.jobs.rows[r])
 	}
 	return dst
 }
 
-func (v view) AppendTRES(dst []byte, id JobID) []byte {
+func (v *view) AppendTRES(dst []byte, id JobID) []byte {
 	if r := v.e.jobs.find(id); r >= 0 && len(v.e.jobs.rows[r].alloc) > 0 {
 		dst = v.e.appendTRES(dst, &v.e.jobs.rows[r])
 	}
 	return dst
 }
 
-func (v view) AppendPlan(dst []byte, id JobID) []byte {
+func (v *view) AppendPlan(dst []byte, id JobID) []byte {
 	if r := v.e.jobs.find(id); r >= 0 && v.e.jobs.rows[r].state == StatePending {
 		dst = append(dst, v.e.hosts(v.e.plannedNodes(r))...)
 	}
@@ -143,7 +148,7 @@ func (e *engine) nodeAlloc(a *nodeGrant) NodeAlloc {
 	return n
 }
 
-func (v view) Nodes() iter.Seq[NodeView] {
+func (v *view) Nodes() iter.Seq[NodeView] {
 	return func(yield func(NodeView) bool) {
 		for i := range v.e.nodes {
 			if !yield(v.e.nodeView(topology.NodeID(i))) {
@@ -193,24 +198,31 @@ func gpuMilli(sh *gres.Shape, g, d int, units int64) int64 {
 	return units * 1000
 }
 
-func (v view) Queue() iter.Seq[JobID] {
+func (v *view) Queue() iter.Seq[JobID] {
 	return func(yield func(JobID) bool) {
 		all := append(slices.Clone(v.e.queue.sorted), v.e.queue.incoming...)
 		slices.SortFunc(all, compareRecords)
+		seen := make(map[JobID]bool) // of several records the first counts
 		for i := range all {
 			q := &all[i]
-			if v.e.alive(q) && q.pair == v.e.jobs.rows[q.row].firstPair && !yield(q.id) {
+			if !v.e.alive(q) || seen[q.id] {
+				continue
+			}
+			if v.e.jobs.rows[q.row].records > 1 {
+				seen[q.id] = true
+			}
+			if !yield(q.id) {
 				return
 			}
 		}
 	}
 }
 
-func (v view) Accounts() iter.Seq[AssocSpec] { return slices.Values(v.e.cfg.Accounts) }
+func (v *view) Accounts() iter.Seq[AssocSpec] { return slices.Values(v.e.cfg.Accounts) }
 
-func (v view) QOS() iter.Seq[QOSSpec] { return slices.Values(v.e.cfg.QOS) }
+func (v *view) QOS() iter.Seq[QOSSpec] { return slices.Values(v.e.cfg.QOS) }
 
-func (v view) Partitions() iter.Seq[PartitionSpec] {
+func (v *view) Partitions() iter.Seq[PartitionSpec] {
 	return func(yield func(PartitionSpec) bool) {
 		for i := range v.e.parts {
 			if !yield(v.e.parts[i].spec) {
@@ -220,13 +232,13 @@ func (v view) Partitions() iter.Seq[PartitionSpec] {
 	}
 }
 
-func (v view) Reservations() iter.Seq[ReservationSpec] { return slices.Values(v.e.cfg.Reservations) }
+func (v *view) Reservations() iter.Seq[ReservationSpec] { return slices.Values(v.e.cfg.Reservations) }
 
-func (v view) Metrics() Metrics {
+func (v *view) Metrics() Metrics {
 	m := v.e.counts
 	m.Now = v.e.now
 	m.Nodes = len(v.e.nodes)
 	return m
 }
 
-func (v view) Hash() uint64 { return v.e.hash() }
+func (v *view) Hash() uint64 { return v.e.hash() }
