@@ -1,4 +1,4 @@
-package scheduler_test
+package main
 
 import (
 	"compress/gzip"
@@ -26,16 +26,19 @@ type priorityFile struct {
 // TestRecordedPriority runs the recordings of sshare and sprio through the
 // engine: every cell of both tables as the View shows them.
 func TestRecordedPriority(t *testing.T) {
-	dir := filepath.Join("..", "priority", "testdata", "recorded")
-	list := readRecorded(t, dir, "priority")
-	if len(list) == 0 {
-		t.Fatal("no recordings")
+	dir := filepath.Join("..", "..", "..", "priority", "testdata", "recorded", "priority")
+	list, err := filepath.Glob(filepath.Join(dir, "*.json.gz"))
+	if err != nil || len(list) == 0 {
+		t.Fatalf("no recordings: %v", err)
 	}
-	for i := range list {
-		f := &list[i]
+	for _, path := range list {
+		f, err := readFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
 		t.Run(f.Name, func(t *testing.T) {
 			for k := range f.Cases {
-				checkPriorities(t, f, &f.Cases[k], readPriorityFile(t, dir, f.Name))
+				checkPriorities(t, f, &f.Cases[k], readPriorityFile(t, path))
 			}
 		})
 	}
@@ -46,9 +49,9 @@ func checkPriorities(t *testing.T, f *recordedFile, c *recordedCase, p *priority
 	if err := r.load(); err != nil {
 		t.Fatal(err)
 	}
-	for _, u := range p.Usage {
-		if !scheduler.AddUsage(r.s, u.Account, u.User, u.Usage) {
-			t.Fatalf("no association of %s in %s", u.User, u.Account)
+	for i, u := range p.Usage {
+		if err := r.use(scheduler.JobID(1000+i), u.Account, u.User, int64(u.Usage)); err != nil {
+			t.Fatal(err)
 		}
 	}
 	r.pass() // the first calculation ranks the shares
@@ -84,9 +87,37 @@ func checkPriorities(t *testing.T, f *recordedFile, c *recordedCase, p *priority
 	})
 }
 
-func readPriorityFile(t *testing.T, dir, name string) *priorityFile {
+// use gives an association usage: a job on one CPU that ran for so many seconds.
+func (r *recordedRun) use(id scheduler.JobID, account, user string, seconds int64) error {
+	if seconds == 0 {
+		return nil
+	}
+	var node string
+	r.s.View(func(v scheduler.View) {
+		for n := range v.Nodes() {
+			node = n.Name
+		}
+	})
+	begin := r.now.Add(-time.Duration(seconds) * time.Second)
+	spec := scheduler.JobSpec{ID: id, User: user, Account: account, Partitions: []string{"all"}, Tasks: 1, Mem: scheduler.MemPerNode, MemMiB: 1}
+	for _, ev := range []scheduler.Event{
+		scheduler.SetNodes(node, scheduler.NodeUp, ""),
+		{Kind: scheduler.EventJobAdopt, Job: id, Submit: &spec, Adopt: &scheduler.Adopt{
+			Start: begin, Nodes: []scheduler.NodeAlloc{{Node: node, CPUs: 1, Cores: []int32{0}, MemMiB: 1}},
+		}},
+		scheduler.Ended(id, scheduler.JobEnd{}),
+		scheduler.SetNodes(node, scheduler.NodeDown, "recorded"),
+	} {
+		if err := r.s.Apply(r.now, ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readPriorityFile(t *testing.T, path string) *priorityFile {
 	t.Helper()
-	f, err := os.Open(filepath.Join(dir, "priority", name+".json.gz"))
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
