@@ -1,10 +1,8 @@
 package main
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -32,13 +30,13 @@ func TestRecordedPriority(t *testing.T) {
 		t.Fatalf("no recordings: %v", err)
 	}
 	for _, path := range list {
-		f, err := readFile(path)
-		if err != nil {
+		var f recordedFile
+		if err := readFile(path, &f); err != nil {
 			t.Fatal(err)
 		}
 		t.Run(f.Name, func(t *testing.T) {
 			for k := range f.Cases {
-				checkPriorities(t, f, &f.Cases[k], readPriorityFile(t, path))
+				checkPriorities(t, &f, &f.Cases[k], readPriorityFile(t, path))
 			}
 		})
 	}
@@ -117,17 +115,8 @@ func (r *recordedRun) use(id scheduler.JobID, account, user string, seconds int6
 
 func readPriorityFile(t *testing.T, path string) *priorityFile {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var p priorityFile
-	if err := json.NewDecoder(r).Decode(&p); err != nil {
+	if err := readFile(path, &p); err != nil {
 		t.Fatal(err)
 	}
 	return &p
