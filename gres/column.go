@@ -58,6 +58,13 @@ type columnState struct {
 // look-up. O(nodes/64 + nodes of within that pass the index + states). It does
 // not allocate in steady state.
 func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uint64) int {
+	return p.FillAfter(dst, c, pass, need, &[MaxNeeds]int64{}, within)
+}
+
+// FillAfter is Fill when other nodes already give granted devices of each need,
+// as [EvaluateAfter] has it. What it finds is not remembered from call to call
+// unless granted is all zero.
+func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted *[MaxNeeds]int64, within []uint64) int {
 	cl := &p.classes[c]
 	if n := len(p.states.meta); len(p.column) < n {
 		p.column = make([]columnState, max(n, p.states.room))
@@ -80,7 +87,7 @@ func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uin
 			x &= p.index.keys[s.key].sets[s.level-1].w[w]
 		}
 		if x != 0 {
-			x = p.fillWord(dst, cl, pass, need, w<<6, x)
+			x = p.fillWord(dst, cl, pass, need, granted, w<<6, x)
 		}
 		dst.Fit[w] = x
 		count += bits.OnesCount64(x)
@@ -90,7 +97,7 @@ func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uin
 
 // fillWord fills the entries of the nodes base+i for the bits i of x and
 // returns the bits of those that fit.
-func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, base int, x uint64) (fit uint64) {
+func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, granted *[MaxNeeds]int64, base int, x uint64) (fit uint64) {
 	// Slices of one word's nodes let the compiler drop the bound checks.
 	end := min(base+64, len(p.state))
 	state, cpus := p.state[base:end], dst.CPUs[base:end]
@@ -113,7 +120,7 @@ func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, base int
 		i := bits.TrailingZeros64(x)
 		v := &p.column[state[i]]
 		if v.epoch != p.epoch {
-			f := p.fit(cl, pass, need, state[i])
+			f := p.fitAfter(cl, pass, need, granted, state[i])
 			*v = columnState{epoch: p.epoch, cpus: f.CPUs, devices: cl.devices(f), near: f.Near}
 			if f.Refusal == RefuseNone {
 				v.ok = 1
@@ -129,9 +136,24 @@ func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, base int
 // nodes are still required; the zero NodeFit if the node is not there.
 // Availability is not looked at.
 func (p *Pool) FitOf(c ClassID, pass Pass, need, node int32) NodeFit {
+	return p.FitAfter(c, pass, need, &[MaxNeeds]int64{}, node)
+}
+
+// FitAfter is FitOf when other nodes already give granted devices of each need.
+func (p *Pool) FitAfter(c ClassID, pass Pass, need int32, granted *[MaxNeeds]int64, node int32) NodeFit {
 	id := p.state[node]
 	if id == noState {
 		return NodeFit{}
 	}
-	return *p.fit(&p.classes[c], pass, need, id)
+	return *p.fitAfter(&p.classes[c], pass, need, granted, id)
+}
+
+// fitAfter is fit after granted devices. The result is valid until the next
+// call.
+func (p *Pool) fitAfter(c *class, pass Pass, need int32, granted *[MaxNeeds]int64, id int32) *NodeFit {
+	if *granted == [MaxNeeds]int64{} {
+		return p.fit(c, pass, need, id)
+	}
+	p.after = EvaluateAfter(p.stateRow(id), &c.req, pass, int(need), granted, &p.scratch)
+	return &p.after
 }

@@ -46,6 +46,7 @@ type Pool struct {
 	column  []columnState // scratch by state
 	epoch   uint32        // of column
 	scratch Scratch
+	after   NodeFit // of the last fitAfter
 	chosen  [1]Chosen
 	grant   [1]Grant
 }

@@ -67,11 +67,7 @@ func (t *Taking) Take(s *Shape, r *Request, fit *NodeFit) (cpus int32, devices [
 	t.Nodes--
 	cpus = fit.CPUs
 	if !r.Has(WholeNode) {
-		each := r.threads(s)
-		if r.Unit == UnitSocket {
-			each *= s.perSocket
-		}
-		rest := t.CPUs - max(t.Nodes, 0)*int32(each)
+		rest := t.CPUs - max(t.Nodes, 0)*r.ReserveCPUs(s)
 		cpus = min(cpus, max(rest, r.NodeCPUs, fit.MinCPUs, 1))
 	}
 	t.CPUs -= cpus
@@ -96,6 +92,19 @@ func (t *Taking) Take(s *Shape, r *Request, fit *NodeFit) (cpus int32, devices [
 		t.Granted[i] += d
 	}
 	return cpus, devices
+}
+
+// ReserveCPUs returns the CPUs that are kept for each node still required when
+// a node of shape s is trimmed: those of a core that r may use, with whole
+// sockets those of a socket.
+//
+// Source: spec/cores.md 3.4.
+func (r *Request) ReserveCPUs(s *Shape) int32 {
+	v := r.threads(s)
+	if r.Unit == UnitSocket {
+		v *= s.perSocket
+	}
+	return int32(v)
 }
 
 // planeDevices returns how many devices of need i the tasks of one plane take,
