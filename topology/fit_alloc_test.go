@@ -8,10 +8,18 @@ import (
 )
 
 // A steady taker gives what is asked and turns one node down.
-type pickyTaker struct{ not topology.NodeID }
+type pickyTaker struct {
+	req *topology.Request
+	not topology.NodeID
+}
 
-func (p *pickyTaker) Take(id topology.NodeID, budget int32, _ bool) (int32, bool) {
-	return budget, id != p.not
+func (p *pickyTaker) Begin(bool) {}
+
+func (p *pickyTaker) Take(id topology.NodeID, budget int32, _ bool) (cpus, gpus int32, ok bool) {
+	if p.req.GPUs > 0 {
+		gpus = p.req.NodeGPUs[id]
+	}
+	return budget, gpus, id != p.not
 }
 
 // Fits of every kind with everything switched on allocate nothing.
@@ -67,7 +75,7 @@ func allocRequests(top *topology.Topology) map[string]*topology.Request {
 	add("spread", func(r *topology.Request) { r.Spread = true })
 	add("busy", func(r *topology.Request) { r.BusyFirst, r.Busy = true, r.Eligible })
 	add("contiguous", func(r *topology.Request) { r.Contiguous = true })
-	add("taker", func(r *topology.Request) { r.Take = &pickyTaker{r.Eligible.First()} })
+	add("taker", func(r *topology.Request) { r.Take = &pickyTaker{r, r.Eligible.First()} })
 	add("segments", func(r *topology.Request) { r.Segment, r.SpreadSegments, r.Consolidate = 16, true, true })
 	return reqs
 }

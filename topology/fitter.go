@@ -279,7 +279,7 @@ func (s *Scratch) needSet(r *Request) {
 // passes runs the strict pass, the relaxed pass and the retry loop (spec 2.3).
 func (s *Scratch) passes(w way) bool {
 	r := s.req
-	strict := r.Take != nil || r.RelaxedCPUs != nil || r.RelaxedGPUs != nil
+	strict := r.RelaxedCPUs != nil || r.RelaxedGPUs != nil
 	early := w != wayUnits && !s.required && (s.minCPUs > int64(s.min)*s.leastCPUs() || r.GPUs > 0)
 	if strict {
 		s.column(false)
@@ -289,6 +289,8 @@ func (s *Scratch) passes(w way) bool {
 			} else if s.why.Rule.Permanent() {
 				return false
 			}
+		} else if s.f.opt.Profile == ProfileSlurm && s.why.Rule == RuleCount {
+			return false // some nodes do, but too few: Slurm does not relax (spec: gres 9)
 		}
 	}
 	s.column(true)

@@ -11,7 +11,7 @@ func (s *Scratch) oneNode() bool {
 	s.forgetOne()
 	for pass := range 2 {
 		s.column(pass == 1)
-		if pass == 1 && r.Take == nil && r.RelaxedCPUs == nil && r.RelaxedGPUs == nil {
+		if pass == 1 && r.RelaxedCPUs == nil && r.RelaxedGPUs == nil {
 			break // the strict pass has said it
 		}
 		if s.scanOne() {

@@ -2,16 +2,19 @@ package topology
 
 import "time"
 
-// A Taker says whether a node that the columns offer really arranges.
+// A Taker says what a node really gives when its turn comes.
 //
-// Take is asked when the fitter is about to take node: budget is the most CPUs
-// the job may take there (for a whole-node job all usable ones), relaxed tells
-// which of the two passes is running. It returns the CPUs that the node gives
-// and whether it can be arranged at all; a node that cannot is passed over. Take
-// must depend on nothing but its arguments and on state that does not change
-// during Fit, for a node may be asked several times.
+// Begin is called when a try begins with nothing taken; relaxed tells which of
+// the two passes is running. Take is asked when the fitter is about to take node:
+// budget is the most CPUs the job should take there (for a whole-node job all
+// usable ones). It returns the CPUs that the node gives, by how much it brings
+// down the devices still wanted of [Request.GPUs], and whether it can be arranged
+// at all; a node that cannot is passed over. Take may depend on its arguments, on
+// what it has given since Begin, and on state that does not change during Fit: a
+// node may be asked in several tries.
 type Taker interface {
-	Take(node NodeID, budget int32, relaxed bool) (granted int32, ok bool)
+	Begin(relaxed bool)
+	Take(node NodeID, budget int32, relaxed bool) (cpus, gpus int32, ok bool)
 }
 
 // A Request is what a [Fitter] is to find nodes for. It lives in the caller's
@@ -61,8 +64,9 @@ type Request struct {
 	// BudgetCPUs is the budget that trimming starts from when it is larger than
 	// the usual one (MaxCPUs, else MinCPUs): the CPUs that the job's GPUs need.
 	BudgetCPUs int64
-	// GPUs is the number of GPUs that the job needs in all (--gpus and what
-	// follows from it), 0 for none. GPUs per node are a matter of Eligible.
+	// GPUs is the number of GPUs, and of other devices counted over the job, that
+	// it needs in all (--gpus and what follows from it), 0 for none. What is asked
+	// per node is a matter of Eligible.
 	GPUs int64
 
 	// CPUs[n] is u(n), the CPUs that the job could use on node n when cores and
@@ -86,7 +90,8 @@ type Request struct {
 	TotalCPUs, FreeCPUs []int32
 	// Busy is the set of nodes that run something; BusyFirst needs it.
 	Busy *NodeSet
-	// Take is asked for each node before it is taken; nil: the columns say all.
+	// Take is asked for each node before it is taken, in both passes if there are
+	// relaxed columns; nil: the columns say all.
 	Take Taker
 
 	// WholeNode says that the job takes all usable CPUs of its nodes.

@@ -221,6 +221,9 @@ func (s *Scratch) want1(target int) {
 		s.budget = r.MaxCPUs
 	}
 	s.budget = max(s.budget, r.BudgetCPUs)
+	if r.Take != nil {
+		r.Take.Begin(s.relaxed)
+	}
 }
 
 // takeNeed takes the required nodes.
@@ -273,9 +276,13 @@ func (s *Scratch) grantNode(id NodeID) bool {
 			room = int32(lim)
 		}
 	}
+	g := int32(0)
+	if r.GPUs > 0 && s.gpus != nil {
+		g = int32(max(min(int64(s.gpus[id]), s.gpuRem), min(int64(s.gpus[id]), 1)))
+	}
 	if r.Take != nil {
 		var ok bool
-		if room, ok = r.Take.Take(id, room, s.relaxed); !ok || room <= 0 {
+		if room, g, ok = r.Take.Take(id, room, s.relaxed); !ok || room <= 0 {
 			return false
 		}
 	}
@@ -283,10 +290,6 @@ func (s *Scratch) grantNode(id NodeID) bool {
 	s.cpuRem -= int64(room)
 	s.budget -= int64(room)
 	if r.GPUs > 0 {
-		g := int32(0)
-		if s.gpus != nil {
-			g = int32(max(min(int64(s.gpus[id]), s.gpuRem), min(int64(s.gpus[id]), 1)))
-		}
 		s.ggrant[id] = g
 		s.gpuRem -= int64(g)
 	}

@@ -202,15 +202,29 @@ func TestOneNodeEqualsTwin(t *testing.T) {
 	}
 }
 
-// A tableTaker knows for both passes which nodes arrange and how many CPUs they
-// give at most.
-type tableTaker struct{ strict, relaxed []bool }
+// A tableTaker knows for both passes which nodes arrange, and gives of the GPUs
+// what is still wanted.
+type tableTaker struct {
+	req             *topology.Request
+	strict, relaxed []bool
+	left            int64
+	taken           []topology.NodeID
+}
 
-func (p *tableTaker) Take(id topology.NodeID, budget int32, relaxed bool) (int32, bool) {
-	if relaxed {
-		return budget, p.relaxed[id]
+func (p *tableTaker) Begin(bool) { p.left, p.taken = p.req.GPUs, p.taken[:0] }
+
+func (p *tableTaker) Take(id topology.NodeID, budget int32, relaxed bool) (cpus, gpus int32, ok bool) {
+	if ok = p.strict[id]; relaxed {
+		ok = p.relaxed[id]
 	}
-	return budget, p.strict[id]
+	if ok {
+		if p.req.NodeGPUs != nil {
+			gpus = int32(max(min(int64(p.req.NodeGPUs[id]), p.left), 0))
+		}
+		p.left -= int64(gpus)
+		p.taken = append(p.taken, id)
+	}
+	return budget, gpus, ok
 }
 
 // The strict pass goes first, without retries; then the relaxed one with them.
@@ -296,7 +310,7 @@ func TestPassesSizesAndLists(t *testing.T) {
 				once = false
 				return w.twin.try(&q, elig)
 			})
-			if verdict != twinFits && verdict != twinPermanent {
+			if verdict != twinFits && verdict != twinPermanent && !tooFew(&q) {
 				q.cpus = loose
 				second = true
 				got, verdict = twinPlace(&q, func(elig map[int]bool) (*twinTry, twinVerdict) { return w.twin.try(&q, elig) })
@@ -334,6 +348,21 @@ func TestPassesSizesAndLists(t *testing.T) {
 	t.Logf("%d in the relaxed pass, %d of a size list", relaxed, sized)
 }
 
+// tooFew reports whether some nodes have CPUs in the strict pass, the required
+// ones among them, but fewer than the minimum: then there is no second pass.
+func tooFew(j *twinJob) bool {
+	count := 0
+	for n, in := range j.elig {
+		switch {
+		case in && j.cpus[n] > 0:
+			count++
+		case slices.Contains(j.need, n):
+			return false
+		}
+	}
+	return count > 0 && count < j.min
+}
+
 // A node that cannot be arranged is passed over, and never comes back in a result.
 func TestTakerIsAsked(t *testing.T) {
 	var ws topology.Scratch
@@ -349,12 +378,12 @@ func TestTakerIsAsked(t *testing.T) {
 		top, _ := topology.New(&w.spec, table)
 		j := randomJob(r, w)
 		req := j.request(false)
-		p := &tableTaker{make([]bool, w.n), make([]bool, w.n)}
+		p := &tableTaker{req: req, strict: make([]bool, w.n), relaxed: make([]bool, w.n)}
 		for n := range w.n {
 			p.relaxed[n] = r.IntN(5) > 0
 			p.strict[n] = p.relaxed[n] && r.IntN(5) > 0
 		}
-		req.Take = p
+		req.Take, req.RelaxedCPUs = p, req.CPUs
 		opts := topology.Options{Profile: topology.Profile(r.IntN(2))}
 		if !top.Fitter(opts).Fit(&ws, req, &res) {
 			checkRefusal(t, &res)
@@ -375,6 +404,9 @@ func TestTakerIsAsked(t *testing.T) {
 		}
 		if len(res.Nodes) < j.min || len(res.Nodes) > j.max || total < req.MinCPUs || gpus < req.GPUs {
 			t.Fatalf("case %d: %v %v, %d CPUs, %d GPUs for %+v\n%v %v %s", i, res.Nodes, res.CPUs, total, gpus, *j, *p, res.Relaxed, w.text)
+		}
+		if !slices.Equal(p.taken, res.Order) {
+			t.Fatalf("case %d: %v taken since the try began, order %v", i, p.taken, res.Order)
 		}
 		if !slices.IsSorted(res.Nodes) || res.Set.Count() != len(res.Nodes) || len(res.Order) != len(res.Nodes) {
 			t.Fatalf("case %d: nodes %v, set %d, order %v", i, res.Nodes, res.Set.Count(), res.Order)
