@@ -40,11 +40,15 @@ type class struct {
 	nodes      *topology.NodeSet // that it may use: the partition's, by features and lists
 	all        bool              // nodes are all of the partition's
 	list       *topology.NodeSet // -w
+	required   *topology.NodeSet // of list, those that are evaluated first
 	wish       *featureWish      // alternatives and counts of features; nil without
 	min, max   int32
 	partNodes  int
 	one        bool // takes one node
 	wantsGPU   bool
+	follow     bool // nodes are evaluated as they are taken
+	inTurn     bool // what a node gives depends on those taken before it
+	parted     bool // comes in segments
 	runs       bool // it fits an idle cluster
 	unitsAlone bool // wants its topology units to itself
 	overMem    bool // asks more memory than a limit allows

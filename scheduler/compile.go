@@ -365,6 +365,7 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	if all {
 		c.nodes = p.nodes.Clone()
 	}
+	r.MinNodes, r.MaxNodes = r.NodeRange()
 	c.min, c.max = r.MinNodes, r.MaxNodes
 	c.partNodes = p.nodes.Count()
 	c.wantsGPU = r.WantsGPU()
@@ -374,7 +375,8 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 		c.firstPass = gres.PassNear
 	}
 	k := &c.key.fit
-	c.one = k.max == 1 && list == nil && (c.wish == nil || len(c.wish.terms) == 0) && k.sizes == "" && e.topos[p.topo].fitter.Kind() != topology.KindTorus3D
+	kind := e.topos[p.topo].fitter.Kind()
+	c.one = c.max == 1 && c.min == 1 && (c.wish == nil || len(c.wish.terms) == 0) && k.sizes == "" && kind != topology.KindTorus3D
 	f := &c.fit
 	f.Min, f.Want, f.Max = k.min, k.want, k.max
 	f.SizeFloor = p.spec.MinNodes
@@ -393,14 +395,44 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	taking.Start(r)
 	f.BudgetCPUs = int64(taking.CPUs)
 	for i := range r.Needs[:r.NumNeeds] {
-		if n := &r.Needs[i]; n.Name == gres.NameGPU {
-			f.GPUs += n.PerJob
-		}
+		f.GPUs += r.Needs[i].PerJob
 	}
 	if f.LLN {
 		f.TotalCPUs = e.totalCPUs
 	}
+	e.buildTaking(c, p, kind)
 	e.askedTRES(c)
+}
+
+// buildTaking decides how the nodes of a class are evaluated: which must be
+// looked at as they are taken.
+func (e *engine) buildTaking(c *class, p *partition, kind topology.Kind) {
+	r, k, f := &c.req, &c.key.fit, &c.fit
+	c.parted = k.segment > 0 && k.segment < c.min && kind >= topology.KindBlock
+	walks := kind < topology.KindBlock // node by node, in runs or below switches
+	c.follow = r.NumNeeds > 0 && !(walks && f.Spread)
+	c.inTurn = c.follow && walks && f.LLN && (!f.BusyFirst || f.Contiguous)
+	if c.list != nil {
+		list := c.list.Clone()
+		if ids := list.AppendIDs(nil); k.contiguous && len(ids) > 0 {
+			list.AddRange(ids[0], ids[len(ids)-1]+1)
+		}
+		switch {
+		case c.one:
+			// A list is a filter, as long as it is.
+			c.nodes, c.all = c.nodes.Clone(), false
+			c.nodes.And(list)
+		case r.NumNeeds > 0 && k.sizes == "" && !c.parted && (walks || kind == topology.KindBlock) && list.Count() <= int(c.min):
+			c.required = list
+		}
+	}
+	for n := range p.nodes.All() {
+		v := r.ReserveCPUs(e.pool.Shape(int32(n)))
+		if f.ReserveCPUs > 0 && v != f.ReserveCPUs && !f.Spread {
+			c.follow = true
+		}
+		f.ReserveCPUs = max(f.ReserveCPUs, v)
+	}
 }
 
 // askedTRES counts what a class asks at least, for priority.
@@ -408,21 +440,22 @@ func (e *engine) askedTRES(c *class) {
 	c.tres = make([]int64, e.schema.Len())
 	r := &c.req
 	c.tres[gres.CPU] = int64(r.MinCPUs)
-	c.tres[gres.Node] = int64(r.MinNodes)
+	nodes := int64(c.key.req.MinNodes)
+	c.tres[gres.Node] = nodes
 	switch r.Mem {
 	case gres.MemPerNode:
-		c.tres[gres.Mem] = r.MemMiB * int64(r.MinNodes)
+		c.tres[gres.Mem] = r.MemMiB * nodes
 	case gres.MemPerCPU:
 		c.tres[gres.Mem] = r.MemMiB * int64(r.MinCPUs)
 	case gres.MemAll:
 		// All memory of a node counts as that of the partition's first one.
 		if p := &e.parts[c.key.part]; e.params(p).ConsumeMem && p.nodes.First() != topology.NoNode {
-			c.tres[gres.Mem] = e.pool.Shape(int32(p.nodes.First())).MemMiB() * int64(r.MinNodes)
+			c.tres[gres.Mem] = e.pool.Shape(int32(p.nodes.First())).MemMiB() * nodes
 		}
 	}
 	for i := range r.Needs[:r.NumNeeds] {
 		n := &r.Needs[i]
-		count := max(n.PerJob, n.PerNode*int64(r.MinNodes), n.PerTask*int64(r.Tasks))
+		count := max(n.PerJob, n.PerNode*nodes, n.PerTask*int64(r.Tasks))
 		name := "gres/" + e.devices.Name(n.Name)
 		if k, ok := e.schema.Kind(name); ok {
 			c.tres[k] += count

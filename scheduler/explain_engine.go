@@ -260,99 +260,31 @@ func (e *engine) neverRuns(c *class) error {
 	if c.runs {
 		return nil
 	}
-	s := &e.try
-	if e.cfg.Defects && (c.one && e.addsUp(c) || e.sharesAddUp(c) || c.wish != nil && c.countsWait()) {
+	if e.cfg.Defects && c.wish != nil && c.countsWait() {
 		c.runs = true
 		return nil
 	}
-	count := e.idleColumns(c)
-	if count < int(c.min) {
+	s, l := &e.try, &e.try.look
+	s.refusal, s.capNodes, s.prefer, s.waited = topology.Refusal{}, 0, false, 0
+	l.open(e, c, Never, Infinite, nil, true)
+	l.columns()
+	if count := s.fit.Count(); count < int(c.min) {
 		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
 	}
-	if !e.place(c, &attempt{at: Never, idle: true}) {
-		why, rule := s.idleWhy, s.refusal.Rule
-		switch {
-		case why != gres.RefuseNone && (!e.cfg.Defects || why == gres.RefuseSpread):
-			return fmt.Errorf("the nodes cannot give it together (%s): %w", why, ErrNeverRuns)
-		case why != gres.RefuseNone || rule == topology.RuleSwitches:
-		case rule.Permanent():
-			return fmt.Errorf("%s: %w", rule, ErrTopologyNever)
-		default:
-			return fmt.Errorf("%s: %w", rule, ErrNeverRuns)
-		}
+	if e.place(c, &attempt{at: Never, idle: true}) || s.refusal.Rule == topology.RuleSwitches {
+		c.runs = true
+		return nil
 	}
-	c.runs = true
-	return nil
-}
-
-// addsUp copies a defect: GPUs counted over a one-node job add up over the nodes
-// tried, so that a job for more than any node has is accepted and waits for ever
-// (spec: gres 9).
-func (e *engine) addsUp(c *class) bool {
-	for i := range c.req.Needs[:c.req.NumNeeds] {
-		n := &c.req.Needs[i]
-		if n.PerJob == 0 || n.PerTask > 0 || n.Name != gres.NameGPU {
-			continue
-		}
-		var most, all int64
-		for id := range c.nodes.All() {
-			sh := e.pool.Shape(int32(id))
-			if g := sh.Group(n.Name); g >= 0 {
-				k := sh.TypeCount(g, n.Type)
-				most, all = max(most, k), all+k
-			}
-		}
-		if n.PerJob > most && n.PerJob <= all {
-			return true
-		}
+	switch r := &s.refusal; {
+	case s.apart != gres.RefuseNone:
+		return fmt.Errorf("the nodes cannot give it together (%s): %w", s.apart, ErrNeverRuns)
+	case r.Rule.Permanent():
+		return fmt.Errorf("%s: %w", r.Rule, ErrTopologyNever)
+	case r.Lack != topology.LackNone:
+		return fmt.Errorf("%s: %d %s needed, %d there: %w", r.Rule, r.Need, r.Lack, r.Have, ErrNeverRuns)
+	default:
+		return fmt.Errorf("%s: %w", r.Rule, ErrNeverRuns)
 	}
-	return false
-}
-
-// sharesAddUp copies another: shares of one GPU are tested against all of the
-// node's, so that more than a GPU holds is accepted and waits (spec: gres 6).
-func (e *engine) sharesAddUp(c *class) bool {
-	for i := range c.req.Needs[:c.req.NumNeeds] {
-		n := &c.req.Needs[i]
-		if n.PerNode == 0 || n.Name != gres.NameShard && n.Name != gres.NameMPS {
-			continue
-		}
-		nodes := 0
-		for id := range c.nodes.All() {
-			sh := e.pool.Shape(int32(id))
-			if g := sh.Group(n.Name); g >= 0 && sh.TypeCount(g, n.Type) >= n.PerNode {
-				nodes++
-			}
-		}
-		return nodes >= int(c.min)
-	}
-	return false
-}
-
-// idleColumns fills the columns as if every node of the class were idle and
-// up, and returns the number of nodes that fit.
-func (e *engine) idleColumns(c *class) int {
-	s := &e.try
-	s.fit.Clear()
-	type verdict struct {
-		known bool
-		fit   gres.NodeFit
-	}
-	byShape := make([]verdict, e.pool.NumShapes())
-	count := 0
-	for n := range c.nodes.All() {
-		v := &byShape[e.pool.ShapeID(int32(n))]
-		if !v.known {
-			sh := e.pool.Shape(int32(n))
-			row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen()), Limits: e.idleLimits(c)}
-			*v = verdict{true, gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)}
-		}
-		s.set(n, &v.fit)
-		if v.fit.Refusal == gres.RefuseNone {
-			count++
-		}
-	}
-	return count
 }
 
 // idleLimits are the CPU limits of the class's partition on an idle node.
@@ -362,18 +294,6 @@ func (e *engine) idleLimits(c *class) *gres.CPULimits {
 		return nil
 	}
 	return &gres.CPULimits{PerNode: p.MaxCPUsPerNode, PerSocket: p.MaxCPUsPerSocket}
-}
-
-// chooseIdle is choose for idle nodes.
-func (e *engine) chooseIdle(c *class) {
-	s := &e.try
-	s.chosen = s.chosen[:0]
-	for _, n := range s.nodes {
-		sh := e.pool.Shape(int32(n))
-		row := gres.NodeRow{Shape: sh, Row: make([]uint64, sh.RowLen()), Limits: e.idleLimits(c)}
-		s.chosen = append(s.chosen, gres.Chosen{Node: row, Fit: gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)})
-	}
-	e.share(c)
 }
 
 var errNoPartition = errors.New("no partition takes it")

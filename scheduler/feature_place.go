@@ -3,7 +3,6 @@ package scheduler
 import (
 	"time"
 
-	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -132,7 +131,7 @@ func (e *engine) pickTerm(c *class, a *attempt, on *topology.NodeSet, i int) boo
 	s, w := &e.try, c.wish
 	f, t := &s.features, &w.terms[i]
 	p := e.partOf(c)
-	p.min, p.max, p.list, p.levels = t.count, t.count, nil, nil
+	p.min, p.max, p.list, p.levels, p.follow = t.count, t.count, nil, nil, false
 	// Slurm does not take the path of one-node jobs here, so a maximum of one is
 	// left open; the target holds the count.
 	p.fit.Min, p.fit.Want, p.fit.Max, p.fit.Sizes = t.count, t.count, max(t.count, 2), nil
@@ -161,14 +160,13 @@ func (e *engine) pickTerm(c *class, a *attempt, on *topology.NodeSet, i int) boo
 
 // pick lets the topology choose among the nodes of the try.
 func (e *engine) pick(c *class, a *attempt) bool {
-	at := a.at
-	switch {
-	case a.idle:
-		at = Never
-	case a.at <= e.now:
+	l := &e.try.look
+	if a.idle || a.at > e.now {
+		l.open(e, c, a.at, a.limit, a.plans, a.idle)
+	} else {
 		e.fillNow(c, a.limit, a.plans)
 	}
-	e.fitRequest(c, at)
+	l.request()
 	return e.fitTopology(c)
 }
 
@@ -176,22 +174,18 @@ func (e *engine) pick(c *class, a *attempt) bool {
 func (e *engine) partOf(c *class) *class {
 	p := &e.try.features.part
 	*p = *c
-	p.wish, p.one, p.all = nil, false, false
+	p.wish, p.required, p.one, p.all = nil, nil, false, false
 	return p
 }
 
 // arrangeIdle is arrange for nodes as if nothing ran.
 func (e *engine) arrangeIdle(c *class) bool {
 	s := &e.try
-	s.idleWhy = gres.RefuseNone
-	e.fitRequest(c, Never)
-	if !e.fitTopology(c) {
-		s.refusal = s.res.Refusal
-		return false
+	if c == &s.features.part {
+		s.look.open(e, c, Never, Infinite, nil, true)
 	}
-	s.nodes = append(s.nodes[:0], s.res.Nodes...)
-	e.chooseIdle(c)
-	s.need(len(s.nodes))
-	s.idleWhy = gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, gres.PassAny, int(c.min), &s.work)
-	return s.idleWhy == gres.RefuseNone
+	if c.one && e.cfg.Defects {
+		return s.look.placeFirst(&s.fit)
+	}
+	return s.look.arrange()
 }

@@ -225,7 +225,7 @@ func (e *engine) classLevels(c *class, f *levelFit) {
 		}
 	}
 	c.levels = f
-	c.one = false
+	c.one, c.follow = false, false
 }
 
 // addBlocked puts into dst the nodes that a running job of class c, which wants

@@ -277,7 +277,7 @@ func (e *engine) allocated(j *job, pair, nodes int) *qos.Job {
 // needsOn adds what a class asks of generic resources because it got more nodes
 // than its least.
 func (e *engine) needsOn(dst gres.Vector, c *class, nodes int64) {
-	more := nodes - int64(c.min)
+	more := nodes - int64(c.key.req.MinNodes)
 	if more <= 0 {
 		return
 	}

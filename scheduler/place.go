@@ -36,6 +36,10 @@ type scratch struct {
 	levelRes topology.LevelResult
 	members  []int32 // that each node could take
 
+	look     look
+	needFits []gres.NodeFit // of the required nodes, ascending
+	zero     []uint64       // the row of an idle node
+
 	chosen []gres.Chosen
 	nodes  []topology.NodeID // what was found, in node order
 	grants []gres.Grant      // what is held on each
@@ -50,7 +54,7 @@ type scratch struct {
 	features featureTry
 
 	refusal topology.Refusal
-	idleWhy gres.Refusal // of the last try on idle nodes
+	apart   gres.Refusal // why the nodes found could not give it together
 	found   bool
 	hold    bool
 }
@@ -144,6 +148,14 @@ func (e *engine) openFit(rec record) *class {
 // topology 2.4).
 func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	s := &e.try
+	if e.cfg.Defects {
+		s.look.open(e, c, e.now, limit, plans, false)
+		if s.look.placeFirst(&s.within) {
+			return true
+		}
+		s.refusal = oneRefusal(c)
+		return false
+	}
 	p := &e.parts[c.key.part]
 	within := s.within.Words()
 	if plans == nil && !s.withdrawn && c.all && e.holders == 0 && !c.unitsAlone {
@@ -167,8 +179,17 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 			return true
 		}
 	}
-	s.refusal = topology.Refusal{Rule: topology.RuleEmpty, Unit: topology.NoUnit}
+	s.refusal = oneRefusal(c)
 	return false
+}
+
+// oneRefusal is why a one-node request found no node.
+func oneRefusal(c *class) topology.Refusal {
+	r := topology.Refusal{Rule: topology.RuleEmpty, Unit: topology.NoUnit}
+	if c.list != nil && c.list.Count() == 1 {
+		r.Rule = topology.RuleRequired
+	}
+	return r
 }
 
 // maskPlans stores the nodes of within that the pool's states speak for, and
@@ -276,95 +297,21 @@ func (s *scratch) need(n int) {
 // placeMany fills the columns and asks the topology.
 func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 	e.fillNow(c, limit, plans)
-	return e.arrange(c, e.now, limit, plans)
+	return e.try.look.arrange()
 }
 
 // fillNow fills the columns with what the nodes of the try give now.
 func (e *engine) fillNow(c *class, limit time.Duration, plans *planner) {
-	s := &e.try
-	planned := e.maskPlans(c, plans, limit)
-	within := s.within.Words()
-	e.pool.Fill(&s.cols, c.pool, gres.PassAny, c.min, within)
-	copy(s.fit.Words(), s.cols.Fit)
-	if c.firstPass == gres.PassNear {
-		e.pool.Fill(&s.near, c.pool, gres.PassNear, c.min, within)
-	}
-	if planned {
-		for n := range s.alone.All() {
-			if !s.within.Has(n) || s.mask.Has(n) || !e.up.Has(n) {
-				continue
-			}
-			row := e.nodeRow(c, n, e.now, limit)
-			f := gres.Evaluate(row, &c.req, gres.PassAny, int(c.min), &s.work)
-			s.set(n, &f)
-			if c.firstPass == gres.PassNear {
-				f = gres.Evaluate(row, &c.req, gres.PassNear, int(c.min), &s.work)
-				setColumn(&s.near, n, &f)
-			}
-		}
-	}
+	l := &e.try.look
+	l.open(e, c, e.now, limit, plans, false)
+	l.columns()
 }
 
 // arrange lets the topology choose among the nodes of the columns at t, and
 // gres choose what the job gets on each.
 func (e *engine) arrange(c *class, t Time, limit time.Duration, plans *planner) bool {
-	s := &e.try
-	e.fitRequest(c, t)
-	if !e.fitTopology(c) {
-		s.refusal = s.res.Refusal
-		return false
-	}
-	pass := c.firstPass
-	if s.res.Relaxed || t > e.now {
-		pass = gres.PassAny
-	}
-	s.nodes = append(s.nodes[:0], s.res.Nodes...)
-	e.choose(c, pass, t, limit, plans)
-	s.need(len(s.nodes))
-	why := gres.Select(s.grants[:len(s.nodes)], s.chosen, &c.req, pass, int(c.min), &s.work)
-	s.hold = why == gres.RefuseHold
-	if why != gres.RefuseNone {
-		s.refusal = topology.Refusal{Rule: topology.RuleShort, Unit: topology.NoUnit}
-	}
-	return why == gres.RefuseNone
-}
-
-// choose fills chosen for the nodes of the result: each as it is over the job's
-// time, with the share of CPUs and devices that falls to it in the order in
-// which the fitter took them.
-func (e *engine) choose(c *class, pass gres.Pass, t Time, limit time.Duration, plans *planner) {
-	s := &e.try
-	s.chosen, s.rows = s.chosen[:0], s.rows[:0]
-	for _, n := range s.nodes {
-		row := e.pool.Row(int32(n))
-		if t > e.now || plans != nil && plans.nodes.Has(n) {
-			row = e.rowAt(n, t, limit)
-		}
-		s.rows = append(s.rows, row...)
-	}
-	at := 0
-	for _, n := range s.nodes {
-		sh := e.pool.Shape(int32(n))
-		row := gres.NodeRow{Shape: sh, Row: s.rows[at : at+sh.RowLen()], Limits: e.cpuLimits(c, n, t)}
-		at += sh.RowLen()
-		s.chosen = append(s.chosen, gres.Chosen{Node: row, Fit: gres.Evaluate(row, &c.req, pass, int(c.min), &s.work)})
-	}
-	e.share(c)
-}
-
-// share deals CPUs and devices counted over the job out to the chosen nodes.
-func (e *engine) share(c *class) {
-	s := &e.try
-	var take gres.Taking
-	take.Start(&c.req)
-	for _, n := range s.res.Order {
-		i := indexOf(s.nodes, n)
-		x := &s.chosen[i]
-		x.CPUs, x.Devices = take.Take(x.Node.Shape, &c.req, &x.Fit)
-	}
-	if c.levels != nil && c.levels.taskCPUs > 0 {
-		e.shareMembers(c)
-	}
+	e.try.look.open(e, c, t, limit, plans, false)
+	return e.try.look.arrange()
 }
 
 // indexOf finds n in the ascending list nodes.
@@ -379,67 +326,6 @@ func indexOf(nodes []topology.NodeID, n topology.NodeID) int {
 		}
 	}
 	return lo
-}
-
-// fitRequest makes the topology request of a class from the columns.
-func (e *engine) fitRequest(c *class, t Time) {
-	s := &e.try
-	s.req = c.fit
-	if s.capNodes > 0 {
-		s.req.Want, s.req.Max = min(s.req.Want, s.capNodes), s.capNodes
-	}
-	s.req.Eligible = &s.fit
-	s.req.List = c.list
-	s.req.MaxSwitchWait, s.req.Waited = e.par.Select.MaxSwitchWait, s.waited
-	gpus := c.fit.GPUs > 0
-	if c.firstPass == gres.PassNear && t == e.now {
-		// Nodes that fit in the first pass alone are offered too; their relaxed
-		// column is what the second pass says.
-		for w := range s.near.Fit {
-			for x := s.near.Fit[w] &^ s.fit.Words()[w]; x != 0; x &= x - 1 {
-				n := w<<6 | bits.TrailingZeros64(x)
-				s.cols.CPUs[n], s.cols.Devices[n] = 0, 0
-			}
-			for x := s.fit.Words()[w] &^ s.near.Fit[w]; x != 0; x &= x - 1 {
-				n := w<<6 | bits.TrailingZeros64(x)
-				s.near.CPUs[n], s.near.Devices[n] = 0, 0
-			}
-			s.fit.Words()[w] |= s.near.Fit[w]
-		}
-		s.req.CPUs, s.req.RelaxedCPUs = s.near.CPUs, s.cols.CPUs
-		if gpus {
-			s.req.NodeGPUs, s.req.RelaxedGPUs = s.near.Devices, s.cols.Devices
-		}
-	} else {
-		s.req.CPUs = s.cols.CPUs
-		if gpus {
-			s.req.NodeGPUs = s.cols.Devices
-		}
-		s.req.Sifted = true
-	}
-	if c.fit.LLN {
-		for n := range s.fit.All() {
-			s.free[n] = e.totalCPUs[n]
-			if t == e.now {
-				s.free[n] = int32(e.pool.Shape(int32(n)).FreeMilliCPU(e.pool.Row(int32(n))) / 1000)
-			}
-		}
-		s.req.FreeCPUs = s.free
-	}
-	s.req.Weights = nil
-	if e.weighted || c.wantsGPU || s.prefer || s.features.better != nil {
-		for n := range s.fit.All() {
-			near := int32(0)
-			if c.wantsGPU {
-				near = int32(s.cols.Near[n])
-				if s.req.RelaxedCPUs != nil {
-					near = max(near, int32(s.near.Near[n]))
-				}
-			}
-			s.weight[n] = topology.Weight(0, e.weightFor(n), near)
-		}
-		s.req.Weights = s.weight
-	}
 }
 
 // weightOf is the node's configured weight, 1 if unset.

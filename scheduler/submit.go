@@ -291,14 +291,15 @@ func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
 func (e *engine) partitionReason(j *job, i int) Reason {
 	p := &e.parts[j.parts[i]]
 	c := &e.classes.rows[j.classes[i]]
+	asked := &c.key.req
 	flags := e.flagsOf(j, j.parts[i])
 	switch s := &p.spec; {
 	case s.State == PartitionDown:
 		return ReasonPartitionDown
 	case s.State == PartitionInactive:
 		return ReasonPartitionInactive
-	case s.MaxNodes > 0 && c.min > s.MaxNodes && flags&qos.PartitionMaxNodes == 0,
-		c.max > 0 && c.max < s.MinNodes && flags&qos.PartitionMinNodes == 0, int(c.min) > c.partNodes:
+	case s.MaxNodes > 0 && asked.MinNodes > s.MaxNodes && flags&qos.PartitionMaxNodes == 0,
+		asked.MaxNodes > 0 && asked.MaxNodes < s.MinNodes && flags&qos.PartitionMinNodes == 0, int(asked.MinNodes) > c.partNodes:
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:
 		return ReasonPartitionTimeLimit
