@@ -1,5 +1,10 @@
 package gres
 
+import (
+	"cmp"
+	"slices"
+)
+
 // A StepFlags value holds a step's yes-or-no properties.
 type StepFlags uint8
 
@@ -97,6 +102,7 @@ type StepGrant struct {
 //
 // The queue is first in, first out. If Passing is set, a step may start before
 // earlier ones that do not fit at the moment, as Slurm's independent sruns do.
+// Steps that overlap take nothing from others and wait for nobody.
 // Steps that ask alike share a class: when one does not fit, none of them is
 // tried until a step has ended. A start takes steps for the classes that wait
 // and the nodes that it passes over, not for the queue's length.
@@ -282,6 +288,9 @@ func (s *Steps) front() int {
 		if c.head == len(c.ids) || s.Passing && c.failed {
 			continue
 		}
+		if c.req.Flags&StepOverlap != 0 {
+			return k // takes nothing from anybody
+		}
 		if best < 0 || c.ids[c.head].ticket < s.classes[best].ids[s.classes[best].head].ticket {
 			best = k
 		}
@@ -301,7 +310,7 @@ func (s *Steps) Why(id uint32) StepReason {
 			if t.id != id {
 				continue
 			}
-			if s.Passing || s.front() == k && c.ids[c.head].id == id {
+			if s.Passing || c.req.Flags&StepOverlap != 0 || s.front() == k && c.ids[c.head].id == id {
 				if s.fitsNow(c) {
 					return StepRuns
 				}
@@ -314,6 +323,79 @@ func (s *Steps) Why(id uint32) StepReason {
 		}
 	}
 	return StepRuns
+}
+
+// AppendWaiting appends the numbers of the waiting steps, the first in the queue
+// first. O(queue · log).
+func (s *Steps) AppendWaiting(dst []uint32) []uint32 {
+	var all []stepTicket
+	for k := range s.classes {
+		c := &s.classes[k]
+		all = append(all, c.ids[c.head:]...)
+	}
+	slices.SortFunc(all, func(a, b stepTicket) int { return cmp.Compare(a.ticket, b.ticket) })
+	for _, t := range all {
+		dst = append(dst, t.id)
+	}
+	return dst
+}
+
+// AppendRunning appends the numbers of the running steps, ascending.
+func (s *Steps) AppendRunning(dst []uint32) []uint32 {
+	from := len(dst)
+	for id := range s.running {
+		dst = append(dst, id)
+	}
+	slices.Sort(dst[from:])
+	return dst
+}
+
+// Adopt books a step that runs already with what g says, which is copied, and
+// reports whether that is free; if not, nothing changes. Only flags of r count.
+func (s *Steps) Adopt(id uint32, r *StepRequest, g *StepGrant) bool {
+	if _, ok := s.running[id]; ok || len(g.Nodes) == 0 || len(g.Tasks) != len(g.Nodes) || len(g.Grants) != len(g.Nodes) {
+		return false
+	}
+	for i, n := range g.Nodes {
+		if n < 0 || int(n) >= len(s.nodes) || i > 0 && n <= g.Nodes[i-1] || !s.nodes[n].has(&g.Grants[i], r.Flags&StepOverlap != 0) {
+			return false
+		}
+	}
+	rec := stepRecord{flags: r.Flags, grant: StepGrant{Nodes: slices.Clone(g.Nodes), Tasks: slices.Clone(g.Tasks), Grants: make([]Grant, len(g.Grants))}}
+	for i, n := range g.Nodes {
+		rec.grant.Grants[i].CopyFrom(&g.Grants[i])
+		if r.Flags&StepOverlap == 0 {
+			s.nodes[n].book(&g.Grants[i], 1)
+		}
+	}
+	s.running[id] = int32(len(s.records))
+	s.records = append(s.records, rec)
+	return true
+}
+
+// has reports whether the node has g free, or with overlap at all.
+func (n *stepNode) has(g *Grant, overlap bool) bool {
+	cores, cpus, mem := n.free, n.freeCPUs, n.freeMem
+	if overlap {
+		cores, cpus, mem = n.cores, n.all, n.mem
+	}
+	if len(g.Cores) != len(cores) || g.CPUs < 0 || g.CPUs > int64(cpus) || g.MemMiB < 0 || g.MemMiB > mem {
+		return false
+	}
+	for w, c := range g.Cores {
+		if c&^cores[w] != 0 {
+			return false
+		}
+	}
+	for i := range g.Devices {
+		d := &g.Devices[i]
+		k := n.entry(d)
+		if k < 0 || d.Units < 1 || d.Units > n.devices[k].grant.Units || !overlap && d.Units > n.devices[k].free ||
+			slices.ContainsFunc(g.Devices[:i], func(e DeviceGrant) bool { return n.entry(&e) == k }) {
+			return false
+		}
+	}
+	return true
 }
 
 // earliest returns the ticket of the first step in the queue.

@@ -372,9 +372,14 @@ func (n *stepNode) book(g *Grant, sign int64) {
 	n.freeMem -= sign * g.MemMiB
 	for i := range g.Devices {
 		d := &g.Devices[i]
-		k := slices.IndexFunc(n.devices, func(e stepDevice) bool {
-			return e.grant.Group == d.Group && e.grant.Type == d.Type && e.grant.Device == d.Device && e.grant.Start == d.Start
-		})
-		n.devices[k].free -= sign * d.Units
+		n.devices[n.entry(d)].free -= sign * d.Units
 	}
+}
+
+// entry finds the entry of the job's grant that d is a part of, −1 if there is
+// none.
+func (n *stepNode) entry(d *DeviceGrant) int {
+	return slices.IndexFunc(n.devices, func(e stepDevice) bool {
+		return e.grant.Group == d.Group && e.grant.Type == d.Type && e.grant.Device == d.Device && e.grant.Start == d.Start
+	})
 }

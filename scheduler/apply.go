@@ -40,6 +40,12 @@ func (e *engine) dispatch(now Time, ev *Event) error {
 			return fmt.Errorf("scheduler: apply %s: job %d: %w", ev.Kind, ev.Job, ErrUnknownJob)
 		}
 		return e.jobEvent(now, ev, r)
+	case EventStepStart, EventStepEnd:
+		r := e.jobs.find(ev.Job)
+		if r < 0 {
+			return fmt.Errorf("scheduler: apply %s: job %d: %w", ev.Kind, ev.Job, ErrUnknownJob)
+		}
+		return e.stepEvent(ev, r)
 	case EventPartition:
 		return e.setPartition(now, ev)
 	case EventReservation:
@@ -195,6 +201,7 @@ func (e *engine) giveBack(now Time, r int32) {
 	e.uncharge(now, j)
 	e.licenses.use(&j.licenses, -1)
 	e.tellPlacer(j, -1)
+	j.steps = nil
 	for i := range j.alloc {
 		a := &j.alloc[i]
 		e.pool.Give(int32(a.node), &a.grant)

@@ -73,6 +73,9 @@ func (e *engine) check() {
 		fail("counts %+v, counted pending %d running %d nodes %d cpu %d gpu %d", *c, pending, running, used, cpu, gpu)
 	}
 	e.checkQueue(fail)
+	for r := range e.jobs.rows {
+		e.checkSteps(&e.jobs.rows[r])
+	}
 }
 
 func (e *engine) checkQueue(fail func(string, ...any)) {

@@ -116,6 +116,7 @@ func visitParameters(c *codec, v *Parameters) {
 	num(c, &v.RequeueDelay)
 	c.bool(&v.NoRequeue)
 	num(c, &v.MaxArraySize)
+	c.bool(&v.StepPassing)
 	c.bool(&v.KillInvalidDep)
 	num(c, &v.MaxDependDepth)
 	c.str(&v.EnforcePartLimits)

@@ -102,6 +102,10 @@ type Parameters struct {
 	NoRequeue bool `json:",omitempty"`
 	// MaxArraySize is one more than the largest array index. Default: 1001.
 	MaxArraySize int32 `json:",omitempty"`
+	// StepPassing lets a step of a job start before earlier ones that do not
+	// fit, as independent sruns do; profile Slurm always does. Otherwise a
+	// job's steps start first in, first out.
+	StepPassing bool `json:",omitempty"`
 	// KillInvalidDep cancels jobs whose dependency can never be met. Slurm:
 	// kill_invalid_depend.
 	KillInvalidDep bool `json:",omitempty"`

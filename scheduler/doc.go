@@ -34,7 +34,7 @@
 // # Not yet
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
-// dependencies, cohorts, shares on nodes of counts, steps, resizing, adding
+// dependencies, cohorts, shares on nodes of counts, resizing, adding
 // and removing nodes and partitions at run time; of reservations, recurrence,
 // TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
 // MaxStartDelay, and jobs that list several. Reserved nodes that fail are not

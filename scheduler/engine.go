@@ -46,6 +46,7 @@ type engine struct {
 	queue        queue
 	rank         ranker
 	orders       []pendingOrder // running jobs that must end
+	stepping     []stepRow      // jobs whose waiting steps may run now
 	plans        planner
 	slurm        slurmPlanner
 	resv         resvTable
@@ -115,6 +116,7 @@ func (p Parameters) effective(profile Profile) Parameters {
 		if p.Plan.MaxTest == 0 {
 			p.Plan.MaxTest = 500
 		}
+		p.StepPassing = true
 	} else {
 		def(&p.Plan.Window, Infinite)
 		def(&p.Plan.Resolution, time.Microsecond)

@@ -44,6 +44,8 @@ var (
 	// ErrUnsupported: the event is in the catalogue, but this version does not
 	// act on it yet.
 	ErrUnsupported = errors.New("not supported by this version")
+	// ErrStepBusy: a step that would not wait would have to.
+	ErrStepBusy = errors.New("step cannot start at once")
 	// ErrSnapshot: the bytes are no snapshot of this version.
 	ErrSnapshot = errors.New("not a snapshot of this version")
 )

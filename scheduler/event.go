@@ -43,9 +43,10 @@ const (
 	EventJobEnded
 	// EventJobResized gives nodes of a running job back: Job, Nodes.
 	EventJobResized
-	// EventStepStart asks for a step inside a job's allocation: Job, Step.
+	// EventStepStart asks for a step inside a running job's allocation: Job,
+	// Step. It is answered by OpStepStart, or waits for other steps to end.
 	EventStepStart
-	// EventStepEnd ends a step: Job, Step.
+	// EventStepEnd ends a step, or takes it out of the job's queue: Job, Step.ID.
 	EventStepEnd
 	// EventNodeAdd adds nodes: Node.
 	EventNodeAdd
@@ -229,10 +230,29 @@ type StepSpec struct {
 	ID uint32
 	// Tasks is the number of tasks; 0 counts as 1.
 	Tasks int32
-	// CPUsPerTask is the number of CPUs a task; 0 counts as 1.
+	// CPUsPerTask is the number of CPUs a task; 0 counts as 1. Giving it makes
+	// the step Exact.
 	CPUsPerTask int32
-	// GRES is what the step asks per node, in gres grammar ("gpu:2").
+	// MinNodes and MaxNodes of the job's; 0 is a node a task, at most all, and
+	// as many as the job has.
+	MinNodes int32 `json:",omitempty"`
+	// MaxNodes is the most nodes.
+	MaxNodes int32 `json:",omitempty"`
+	// MemMiB on each node; 0 takes none for itself.
+	MemMiB int64 `json:",omitempty"`
+	// GRES is what the step asks per node, in gres grammar ("gpu:2"). "none"
+	// takes no device; without any ask it takes all of the job's on its nodes.
 	GRES string `json:",omitempty"`
-	// Overlap lets the step share with other steps.
+	// GPUs for the step, "[type:]count". Slurm: --gpus.
+	GPUs string `json:",omitempty"`
+	// GPUsPerTask for each task. Slurm: --gpus-per-task.
+	GPUsPerTask string `json:",omitempty"`
+	// Overlap lets the step share with other steps. Slurm: --overlap.
 	Overlap bool `json:",omitempty"`
+	// Exact takes the CPUs that its tasks need instead of all of the job's on its
+	// nodes. Slurm: --exact.
+	Exact bool `json:",omitempty"`
+	// Immediate refuses the step (ErrStepBusy) if it cannot start at once. Slurm:
+	// --immediate.
+	Immediate bool `json:",omitempty"`
 }

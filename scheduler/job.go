@@ -64,6 +64,7 @@ type job struct {
 	alloc   []nodeGrant
 	spec    JobSpec
 
+	steps    *jobSteps // nil without
 	acct     jobAccount
 	licenses licenseUse
 }

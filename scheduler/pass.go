@@ -24,6 +24,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.tick()
 	e.pairQueue()
 	dst = e.killOver(dst)
+	dst = e.startSteps(dst)
 	dst = e.startPhase(dst)
 	dst = e.planPhase(dst)
 	e.pool.Forget()
@@ -258,7 +259,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 // Scheduler.
 func (e *engine) Wake() (Time, bool) {
 	at := e.resv.nextAt
-	if len(e.orders) > 0 {
+	if len(e.orders) > 0 || len(e.stepping) > 0 {
 		return e.now, true
 	}
 	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins} {

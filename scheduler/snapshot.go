@@ -133,6 +133,12 @@ func (e *engine) visitState(c *codec) {
 			o.gen = e.jobs.rows[o.row].gen
 		}
 	})
+	list(c, &e.stepping, func(c *codec, s *stepRow) {
+		e.visitRow(c, &s.row)
+		if c.reading && c.err == nil {
+			s.gen = e.jobs.rows[s.row].gen
+		}
+	})
 	e.visitQueue(c)
 	e.visitFailures(c)
 	e.visitPlacement(c)
@@ -256,6 +262,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 		num(c, &a.node)
 		visitGrant(c, &a.grant)
 	})
+	e.visitSteps(c, j)
 }
 
 func visitGrant(c *codec, g *gres.Grant) {
@@ -267,6 +274,8 @@ func visitGrant(c *codec, g *gres.Grant) {
 		num(c, &d.Group)
 		num(c, &d.Type)
 		num(c, &d.Device)
+		num(c, &d.Start)
+		c.bool(&d.Recut)
 		num(c, &d.Units)
 	})
 	num(c, &g.Owner.Account)

@@ -167,6 +167,21 @@ type NodeView struct {
 	Jobs int32
 }
 
+// A StepView is a step of a job.
+type StepView struct {
+	// ID is its number in the job.
+	ID uint32
+	// Running says that it holds what Nodes say; Reason is why not, in Slurm's
+	// words.
+	Running bool
+	// Reason is "None" for a step that runs.
+	Reason string
+	// Nodes is what it holds, node by node, Tasks its tasks on each.
+	Nodes []NodeAlloc
+	// Tasks on each of Nodes.
+	Tasks []int32
+}
+
 // Metrics are totals of the whole scheduler.
 type Metrics struct {
 	// Now is the instant of the last call.
@@ -210,6 +225,9 @@ type View interface {
 	// AppendTRES appends what the job holds as AllocTRES:
 	// "cpu=4,mem=100M,node=1,billing=4".
 	AppendTRES(dst []byte, id JobID) []byte
+	// AppendSteps appends the steps of a job: those that run by number, then those
+	// that wait in their order.
+	AppendSteps(dst []StepView, id JobID) []StepView
 	// AppendPlan appends the hostlist of the nodes planned for a pending job.
 	AppendPlan(dst []byte, id JobID) []byte
 	// Nodes yields every node in node order.

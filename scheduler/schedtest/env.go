@@ -30,6 +30,7 @@ import (
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
+//	step job=1, then lines of id=0 tasks=2 cpus=1 nodes=1 gres=gpu:1 exact overlap immediate | endstep job=1, id=0 | steps job=1
 //	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	explain job=1 | jobs | nodes | wake | restart | forecast
@@ -130,6 +131,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 		return e.apply(scheduler.Requeue(job))
 	case "resume":
 		return e.apply(scheduler.Event{Kind: scheduler.EventJobResume, Job: job})
+	case "step", "endstep":
+		return e.step(d.Cmd, job, lines(d))
 	case "limit":
 		limit := a.seconds("time")
 		return e.apply(scheduler.Event{Kind: scheduler.EventJobUpdate, Job: job, Update: &scheduler.JobUpdate{TimeLimit: &limit}})
@@ -151,6 +154,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 	case "explain":
 		x, err := e.s.Explain(job)
 		return x.String(), err
+	case "steps":
+		return e.steps(job), nil
 	case "jobs", "nodes", "wake":
 		return e.show(d.Cmd), nil
 	case "restart":
@@ -329,6 +334,10 @@ func (e *env) adopt(f fields) (string, error) {
 func (e *env) pass(why bool) (string, error) {
 	var b strings.Builder
 	for _, d := range e.s.Pass(e.now, nil) {
+		if d.Op == scheduler.OpStepStart {
+			fmt.Fprintf(&b, "step    %d.%d on %s\n", d.Job, d.Step, topology.AppendHostlist(nil, d.Nodes))
+			continue
+		}
 		fmt.Fprintf(&b, "%-7s %d on %s", d.Op, d.Job, topology.AppendHostlist(nil, d.Nodes))
 		if d.Backfill {
 			b.WriteString("  backfill")

@@ -155,3 +155,17 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 	}
 	return j
 }
+
+// genStep draws the arrival or the end of a step.
+func genStep(t *rapid.T, id scheduler.JobID) scheduler.Event {
+	ev := scheduler.Event{Kind: scheduler.EventStepEnd, Job: id, Step: &scheduler.StepSpec{ID: rapid.Uint32Range(0, 5).Draw(t, "step")}}
+	if rapid.IntRange(0, 3).Draw(t, "ends") > 0 {
+		ev.Kind = scheduler.EventStepStart
+		ev.Step.Tasks = rapid.Int32Range(0, 4).Draw(t, "tasks")
+		ev.Step.CPUsPerTask = rapid.Int32Range(0, 2).Draw(t, "cpus")
+		ev.Step.GRES = rapid.SampledFrom([]string{"", "none", "gpu:1"}).Draw(t, "gres")
+		ev.Step.Exact = rapid.Bool().Draw(t, "exact")
+		ev.Step.Overlap = rapid.IntRange(0, 3).Draw(t, "overlap") == 0
+	}
+	return ev
+}

@@ -58,6 +58,9 @@ func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) 
 			state := rapid.SampledFrom([]scheduler.NodeState{scheduler.NodeUp, scheduler.NodeDrain, scheduler.NodeDown}).Draw(t, "state")
 			r.apply(t, scheduler.SetNodes("a0", state, "law"))
 		},
+		"step": func(t *rapid.T) {
+			r.onAny(t, func(id scheduler.JobID) scheduler.Event { return genStep(t, id) })
+		},
 		"account": func(t *rapid.T) { r.apply(t, GenAccountEvent(t)) },
 		"update": func(t *rapid.T) {
 			r.onAny(t, func(id scheduler.JobID) scheduler.Event {

@@ -1,6 +1,7 @@
 package schedtest
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -72,4 +73,49 @@ func workloadLine(c *scheduler.Config, f fields) bool {
 		CPUMilli: f.num("cpumilli"), GPUs: int32(f.num("gpus")), GPUMilli: f.num("gpumilli"), Count: f.num("task"),
 	})
 	return true
+}
+
+// step asks for steps of a job, or ends them.
+func (e *env) step(cmd string, job scheduler.JobID, in []fields) (string, error) {
+	var b strings.Builder
+	for _, f := range in {
+		ev := scheduler.Event{Kind: scheduler.EventStepStart, Job: job, Step: &scheduler.StepSpec{
+			ID: uint32(f.num("id")), Tasks: int32(f.num("tasks")), CPUsPerTask: int32(f.num("cpus")), MinNodes: int32(f.num("nodes")),
+			MemMiB: f.num("mem"), GRES: f["gres"], GPUs: f["gpus"], GPUsPerTask: f["gpus-per-task"],
+			Exact: f.has("exact"), Overlap: f.has("overlap"), Immediate: f.has("immediate"),
+		}}
+		if cmd == "endstep" {
+			ev.Kind = scheduler.EventStepEnd
+		}
+		if err := e.s.Apply(e.now, ev); err != nil {
+			fmt.Fprintf(&b, "refused: %v\n", err)
+		}
+	}
+	if b.Len() == 0 {
+		return "ok\n", nil
+	}
+	return b.String(), nil
+}
+
+// steps lists the steps of a job.
+func (e *env) steps(job scheduler.JobID) string {
+	var b strings.Builder
+	e.s.View(func(v scheduler.View) {
+		for _, s := range v.AppendSteps(nil, job) {
+			fmt.Fprintf(&b, "%d.%d", job, s.ID)
+			if !s.Running {
+				fmt.Fprintf(&b, " waits: %s\n", s.Reason)
+				continue
+			}
+			for i, a := range s.Nodes {
+				fmt.Fprintf(&b, " %s(tasks=%d cores=%v", a.Node, s.Tasks[i], a.Cores)
+				for _, x := range a.Devices {
+					fmt.Fprintf(&b, " %s%d", x.Name, x.Index)
+				}
+				b.WriteByte(')')
+			}
+			b.WriteByte('\n')
+		}
+	})
+	return b.String()
 }
