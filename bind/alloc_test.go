@@ -10,9 +10,7 @@ func TestAllocs(t *testing.T) {
 	m := benchMachine(16)
 	w := mustWiring(t, m)
 	req := SolveRequest{GPUs: 16, Tasks: 16, CPUsPerTask: 8, FreeGPUs: all(16), FreeNICs: all(16), NICs: NICNearest, FreeCPUs: allCPUs(m)}
-	rug := mustWiring(t, rugMachine(8))
-	rugReq := req
-	rugReq.GPUs, rugReq.Tasks = 8, 8
+	rug := mustWiring(t, rugMachine(16))
 	var solver Solver
 	var sol Solution
 
@@ -44,7 +42,7 @@ func TestAllocs(t *testing.T) {
 	binder.Bind(&bound, &b, &d, masks.Tasks()[:8])
 	for name, run := range map[string]func(){
 		"Solve":          func() { solver.Solve(&sol, w, &req) },
-		"Solve exact":    func() { solver.Solve(&sol, rug, &rugReq) },
+		"Solve exact":    func() { solver.Solve(&sol, rug, &req) },
 		"CommonRails":    func() { solver.CommonRails(sols, rails) },
 		"Lay":            func() { layer.Lay(&masks, &shape, alloc, &cpuReq) },
 		"Bind":           func() { binder.Bind(&bound, &b, &d, masks.Tasks()[:8]) },

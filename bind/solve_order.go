@@ -9,8 +9,9 @@ const maxExact = 16
 // from tasks that are bound to CPUs, then at the least cost of the wires
 // between neighbours, then lowest first. The first is an assignment problem;
 // among its optima, told by potentials, a chain of least cost is sought: by a
-// walk towards the lower bound, which machines wired in a hierarchy reach, and
-// else by dynamic programming over subsets.
+// walk towards the lower bound, which machines wired in a hierarchy reach, else
+// by branch and bound, and where that takes too long by dynamic programming over
+// subsets.
 type orderSearch struct {
 	n     int
 	gpu   [MaxGPUs]int32  // position in the machine
@@ -19,14 +20,16 @@ type orderSearch struct {
 	step  [MaxGPUs]uint32 // least cost from place p−1 to p
 	rest  [MaxGPUs]uint32 // least cost of all steps after place p
 	seq   [MaxGPUs]int32
-	best  []uint32 // by subset and last GPU, for maxExact
-	tries int      // left for the walk
+	tries int // left for the walk
+	// The exact searches, for at most maxExact GPUs.
+	branch chainSearch
+	best   []uint32 // by subset and last GPU
 }
 
 // The walk may try so many GPUs in all, by GPU to place; past it the exact
 // search takes over, or beyond maxExact a greedy one.
 const (
-	triesEach     = 16
+	triesEach     = 3
 	triesEachLong = 256
 )
 
@@ -156,6 +159,9 @@ func (o *orderSearch) chain() int64 {
 		return int64(target)
 	}
 	if n <= maxExact {
+		if o.branch.solve(o) {
+			return int64(o.cost())
+		}
 		return int64(o.exact())
 	}
 	o.greedy()
