@@ -75,6 +75,7 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.licenses.use(&j.licenses, 1)
 	e.charge(j)
 	e.chargeSince(now, j)
+	e.noteRun(r)
 	e.pushLimit(r)
 	if e.classes.rows[j.classes[pair]].unitsAlone {
 		e.holdUnits()

@@ -180,11 +180,11 @@ func (e *engine) ended(now Time, end *JobEnd, r int32) {
 func (e *engine) toQueue(now Time, r int32, begin Time) {
 	j := &e.jobs.rows[r]
 	j.state = StatePending
-	last := j.evict.last
+	last, times := j.evict.last, j.evict.times
 	if j.evict.by != 0 {
-		last = j.evict.by
+		last, times = j.evict.by, times+1
 	}
-	j.evict = eviction{last: last}
+	j.evict = eviction{last: last, times: times}
 	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue
 	j.reason = ReasonNone
 	j.restarts++
@@ -198,6 +198,7 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 // giveBack frees what a running job holds.
 func (e *engine) giveBack(now Time, r int32) {
 	j := &e.jobs.rows[r]
+	e.noteEnd(r)
 	e.uncharge(now, j)
 	e.licenses.use(&j.licenses, -1)
 	e.tellPlacer(j, -1)

@@ -61,6 +61,7 @@ type class struct {
 	refusal     topology.Refusal
 	futile      uint64 // number of the pass in which it failed beside plans
 	futileLimit time.Duration
+	memo        searchMemo // of victims
 }
 
 // A classTable interns classes.

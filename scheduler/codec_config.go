@@ -195,6 +195,11 @@ func visitPreemptParameters(c *codec, v *PreemptParameters) {
 	c.str(&v.Parameters)
 	c.str(&v.Cost)
 	num(c, &v.TimeSlice)
+	c.bool(&v.Signals)
+	num(c, &v.Window)
+	num(c, &v.Budget)
+	num(c, &v.Shield)
+	num(c, &v.Settle)
 }
 
 func visitPriorityParameters(c *codec, v *PriorityParameters) {

@@ -363,6 +363,23 @@ type PreemptParameters struct {
 	Cost string `json:",omitempty"`
 	// TimeSlice of gang scheduling. Default: 30 s. Slurm: SchedulerTimeSlice.
 	TimeSlice time.Duration `json:",omitempty"`
+	// Signals spells out a victim's signals as decisions, with the times at which
+	// they are due: OpSignal at the notice, and with the end of the grace those of
+	// the kill sequence. Without it OpPreempt, OpKill and OpSuspend stand for
+	// them.
+	Signals bool `json:",omitempty"`
+	// Window is the time over which Budget and Shield count; 0 leaves evictions
+	// uncounted. Only in profile Best, as the next three.
+	Window time.Duration `json:",omitempty"`
+	// Budget is the most victims that jobs of one account take in a window; 0 any
+	// number.
+	Budget int32 `json:",omitempty"`
+	// Shield is the most jobs that one account loses in a window; 0 any number.
+	// Kubernetes: PodDisruptionBudget.
+	Shield int32 `json:",omitempty"`
+	// Settle is how long a job that was evicted runs, once it has started again,
+	// before it may be taken again. Default: 1 min; negative is not at all.
+	Settle time.Duration `json:",omitempty"`
 }
 
 // LimitParameters say what is enforced. Slurm: AccountingStorageEnforce.

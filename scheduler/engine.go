@@ -118,6 +118,7 @@ func (p Parameters) effective(profile Profile) Parameters {
 		}
 		p.StepPassing = true
 	} else {
+		def(&p.Preempt.Settle, defaultSettle)
 		def(&p.Plan.Window, Infinite)
 		def(&p.Plan.Resolution, time.Microsecond)
 	}

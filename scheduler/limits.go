@@ -166,11 +166,16 @@ func (e *engine) gate(rec record) bool {
 		return true
 	}
 	j := &e.jobs.rows[rec.row]
-	if e.acct != nil && !e.mayStart(j, rec) {
-		return false
+	e.pre.lacking = false
+	if e.acct != nil {
+		e.stepAside(rec)
+		if !e.mayStart(j, rec) {
+			return false
+		}
 	}
 	if !e.licenses.free(&j.licenses) {
 		j.reason = ReasonLicenses
+		e.pre.lacking = true
 		return false
 	}
 	return true

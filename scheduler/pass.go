@@ -13,6 +13,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.passNo++
 	e.try.names = e.try.names[:0]
 	e.pre.wake = Never
+	e.expireEvictions()
 	if e.now >= e.nextSwitch {
 		e.nextSwitch = Never
 		e.arrivals++ // plans are tried again
@@ -27,6 +28,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	dst = e.startSteps(dst)
 	dst = e.startPhase(dst)
 	dst = e.planPhase(dst)
+	e.stepBack(-1)
 	e.pool.Forget()
 	e.closeAccounts()
 	if checking {
@@ -118,6 +120,7 @@ func (e *engine) trimTimers() {
 		}
 	}
 	h.reserve(len(h.items) + jobs)
+	e.pre.growRuns(jobs)
 }
 
 // wakePending gives records to jobs whose begin time has come.
@@ -169,6 +172,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			break
 		}
 		if !e.gate(rec) {
+			dst = e.reclaimLicenses(dst, rec)
 			continue
 		}
 		if e.tryNow(rec, nil) {
@@ -234,7 +238,8 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)
 	j.state = StateRunning
-	j.evict = eviction{last: j.evict.last}
+	j.evict = eviction{last: j.evict.last, times: j.evict.times}
+	e.noteRun(r)
 	if e.classes.rows[j.classes[rec.pair]].unitsAlone {
 		e.holdUnits()
 	}

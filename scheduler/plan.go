@@ -155,8 +155,9 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 				continue // the record that asks follows
 			}
 			j.reason = e.why(j.classes[rec.pair])
-			dst = e.preempt(dst, rec, &e.plans)
-			if j.running() {
+		}
+		if e.pre.on {
+			if dst = e.preempt(dst, rec, &e.plans); j.running() {
 				e.addRunningEnd(rec.row)
 				starts++
 				continue

@@ -1,13 +1,13 @@
 package scheduler
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/berth-sched/berth/preempt"
+	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -26,8 +26,16 @@ type preempter struct {
 
 	wake Time // when a job stops being exempt that would have been taken
 
+	runs []runner // jobs that run, in order of submission; kept while on
+
 	search  preempt.Search
 	rows    []int32 // job rows of the candidates, in order of submission
+	picked  []int32 // their places in runs
+	exempt  Time    // when a job stops being spared that would have been taken
+	beside  bool    // the search is beside Slurm's map
+	lacking bool    // the record lacks licences that victims could give
+	skipped int     // searches that were not repeated
+	left    int32   // of the account's budget; negative is any
 	keys    []uint64
 	order   []int32
 	modes   []preempt.Mode
@@ -36,7 +44,13 @@ type preempter struct {
 	cost    costing
 	trial   trial
 	pairs   pairing
-	circle  []int32 // by QOS: the number that those share who may take each other in turn
+
+	claims   []int32 // rows of jobs whose limits are held until their victims are gone
+	aside    record  // whose claim is not counted while it is tried itself
+	isAside  bool
+	log      []evictedFrom // evictions of the window, oldest first
+	accounts nameTable     // numbers of accounts in log
+	circle   []int32       // by QOS: the number that those share who may take each other in turn
 }
 
 // An eviction is what a job knows of its own preemption, and of the victims it
@@ -48,6 +62,9 @@ type eviction struct {
 	askedAt Time         // when it last chose victims; 0 never
 	until   Time         // how long it may expect their place
 	last    JobID        // who it made room for before
+	times   int32        // how often it made room
+	claim   qos.ChargeID // what it will use, counted against its limits; 0 nothing
+	pair    int16        // partition of its list that the claim is for
 }
 
 // buildPreempt makes the rule follow parameters, partitions and QOS.
@@ -93,6 +110,7 @@ func (e *engine) buildPreempt() error {
 	p.cost.cost = e.reg.Costs[e.par.Preempt.Cost]
 	p.circle = circles(p.qos)
 	p.rule, p.on = r, r.Type != preempt.TypeNone
+	e.listRuns()
 	return nil
 }
 
@@ -130,134 +148,32 @@ func (e *engine) qosOf(j *job) int32 {
 // preemptJob fills what the pair rule looks at of a job in partition number
 // pair of its list.
 func (e *engine) preemptJob(dst *preempt.Job, j *job, pair int16) {
+	e.describe(dst, j, pair, e.qosOf(j))
+}
+
+// describe is preemptJob for a job whose QOS is known.
+func (e *engine) describe(dst *preempt.Job, j *job, pair int16, id int32) {
 	p := &e.pre
 	*dst = preempt.Job{
 		Priority: j.prio, Part: &p.parts[j.parts[pair]], QOSID: -1, Nodes: int32(len(j.alloc)), Requeueable: e.mayRequeue(j),
 	}
-	if id := e.qosOf(j); id >= 0 {
+	if id >= 0 {
 		dst.QOS, dst.QOSID = &p.qos[id], id
 	}
 	if j.running() {
 		dst.Age = e.now.Sub(j.start)
 	}
-}
-
-// preempt chooses victims for a record that does not fit, and appends what they
-// are told. The job itself starts in a later pass, once they are gone.
-func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision {
-	p := &e.pre
-	j := &e.jobs.rows[rec.row]
-	if !p.on || !e.collectVictims(rec) || !e.admitsAsked(rec) {
-		return dst
+	dst.User = j.user + 1
+	alone := j.spec.Exclusive
+	if alone == ExclusiveNo {
+		alone = e.parts[j.parts[pair]].spec.Exclusive
 	}
-	t := &p.trial
-	t.open(e, rec, plans)
-	defer t.close()
-	if t.leaving > 0 && t.Fits() {
-		return dst // what it needs is already on its way out
+	switch alone {
+	case ExclusiveNode, ExclusiveTopo:
+		dst.Alone = preempt.WithNone
+	case ExclusiveUser:
+		dst.Alone = preempt.WithUser
 	}
-	if j.evict.askedAt > 0 && e.now < j.evict.askedAt.Add(e.par.KillWait+messageTimeout) {
-		return dst
-	}
-	ok := false
-	p.order = preempt.AppendOrder(p.order[:0], p.keys)
-	if e.narrow() {
-		return e.suspendFor(dst, rec, t)
-	}
-	if e.cfg.Profile == ProfileSlurm {
-		n, strict := p.rule.Reorders()
-		p.victims, ok = p.search.Greedy(p.victims[:0], p.order, n, strict, t)
-	} else {
-		ok = e.leastVictims(t)
-	}
-	t.close()
-	if !ok || len(p.victims) == 0 {
-		return dst
-	}
-	j.evict.askedAt, j.evict.until = e.now, e.now.Add(e.par.KillWait+messageTimeout)
-	for _, c := range p.victims {
-		dst = e.evict(dst, p.rows[c], rec)
-		j.evict.until = max(j.evict.until, e.jobs.rows[p.rows[c]].evict.at.Add(e.par.KillWait+messageTimeout))
-		d := &dst[len(dst)-1]
-		d.Rule, d.Candidates, d.Victims = p.rule.Type.String(), int32(len(p.rows)), int32(len(p.victims))
-		d.Trials = int32(t.trials)
-		if e.cfg.Profile == ProfileBest {
-			d.Cost, d.SetCost, d.Bound = p.cost.costs[c], p.cost.res.Cost, p.cost.res.Bound
-		}
-	}
-	return dst
-}
-
-// preemptBeside is preempt on the nodes that no plan of Slurm's map needs for as
-// long as the record is tested.
-func (e *engine) preemptBeside(dst []Decision, rec record, limit time.Duration) []Decision {
-	s, m := &e.try, &e.slurm
-	m.avail.Copy(&e.up)
-	m.nodes.over(&m.avail, e.now, e.now.Add(limit))
-	s.gone.Copy(&e.up)
-	s.gone.AndNot(&m.avail)
-	s.withdrawn = true
-	dst = e.preempt(dst, rec, nil)
-	s.withdrawn = false
-	return dst
-}
-
-// collectVictims lists the jobs that a record may take, in order of submission,
-// and reports whether there are any.
-func (e *engine) collectVictims(rec record) bool {
-	p := &e.pre
-	var me, it preempt.Job
-	j := &e.jobs.rows[rec.row]
-	e.preemptJob(&me, j, rec.pair)
-	nodes := &e.parts[j.parts[rec.pair]].nodes
-	if e.cfg.Profile == ProfileBest {
-		nodes = e.classes.rows[j.classes[rec.pair]].nodes
-	}
-	p.rows, p.keys, p.modes = p.rows[:0], p.keys[:0], p.modes[:0]
-	for r := range e.jobs.rows {
-		v := &e.jobs.rows[r]
-		if !v.running() || v.flags&flagEnding != 0 || v.evict.by != 0 {
-			continue
-		}
-		e.preemptJob(&it, v, v.partIdx)
-		if !p.rule.Eligible(&me, &it) {
-			if age := it.Age; p.rule.May(&me, &it) && age < p.rule.ExemptTime(&it) {
-				p.wake = min(p.wake, v.start.Add(p.rule.ExemptTime(&it)))
-			}
-			continue
-		}
-		if e.cfg.Profile == ProfileBest && e.strikesBack(j, v, &me, &it) {
-			continue
-		}
-		if !meets(v, nodes) {
-			continue
-		}
-		p.rows = append(p.rows, int32(r))
-	}
-	slices.SortFunc(p.rows, func(a, b int32) int {
-		x, y := &e.jobs.rows[a], &e.jobs.rows[b]
-		return cmp.Or(cmp.Compare(x.submit, y.submit), cmp.Compare(x.id, y.id))
-	})
-	for _, r := range p.rows {
-		v := &e.jobs.rows[r]
-		e.preemptJob(&it, v, v.partIdx)
-		p.keys = append(p.keys, p.rule.Key(&it))
-		p.modes = append(p.modes, p.rule.ModeOf(&it))
-	}
-	return len(p.rows) > 0
-}
-
-// strikesBack reports whether taking v could go on for ever: it took j's place
-// before, or their QOS may take each other in turn and j does not rank above.
-func (e *engine) strikesBack(j, v *job, me, it *preempt.Job) bool {
-	if j.evict.last == v.id {
-		return true
-	}
-	if e.pre.rule.Type != preempt.TypeQOS || me.QOSID == it.QOSID {
-		return false
-	}
-	c := e.pre.circle
-	return c[me.QOSID] == c[it.QOSID] && me.Priority <= it.Priority
 }
 
 // circles numbers QOS so that those share a number that may take each other in
@@ -309,6 +225,7 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	grace := e.pre.rule.GraceOf(&it)
 	j.evict.by, j.evict.mode = rec.id, e.pre.rule.ModeOf(&it)
 	j.evict.at = e.now.Add(grace)
+	e.logEviction(&e.jobs.rows[rec.row], j)
 	e.counts.Preemptions++
 	if grace <= 0 {
 		return e.expel(dst, r)

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/gres"
@@ -15,49 +16,93 @@ const bestSteps = 4000
 
 // A costing is the scratch of the search for the least victims.
 type costing struct {
-	cost  func(*VictimInfo) int64 // registered; nil is lostWork
-	costs []int64
-	start []int32
-	slots preempt.Slots
-	held  preempt.Held
-	free  []int32
-	unit  []int32
-	res   preempt.Result
+	cost   func(*VictimInfo) int64 // registered; nil is lostWork
+	costs  []int64
+	start  []int32
+	banned []bool // by candidate: not to be chosen
+	slots  preempt.Slots
+	held   preempt.Held
+	free   []int32
+	unit   []int32
+	res    preempt.Result
 }
 
-// leastVictims chooses among the candidates in order the victims of least cost (profile Best). With a grace
-// they are spared if the job could start as soon without them.
-func (e *engine) leastVictims(t *trial) bool {
+// leastVictims chooses among the candidates the victims of least cost (profile
+// Best). With a grace they are spared if the job could start as soon without
+// them.
+func (e *engine) leastVictims(t *trial) search {
 	p := &e.pre
 	k := &p.cost
 	k.costs = k.costs[:0]
-	grace := time.Duration(0)
-	for _, r := range p.rows {
-		v := &e.jobs.rows[r]
-		k.costs = append(k.costs, e.victimCost(v))
+	for i := range p.rows {
+		k.costs = append(k.costs, e.victimCost(&p.runs[p.picked[i]]))
+	}
+	k.banned = slices.Grow(k.banned[:0], len(p.rows))[:len(p.rows)]
+	clear(k.banned)
+	for {
+		start := preempt.Start{Budget: bestSteps}
+		if len(p.rows) > preempt.ExactUpTo {
+			var ok bool
+			if start.Victims, start.Bound, ok = e.propose(t); !ok {
+				return searchNobody
+			}
+		}
+		var ok bool
+		if p.victims, k.res, ok = p.search.Minimal(p.victims[:0], k.costs, start, t); !ok {
+			return searchNobody
+		}
+		if !e.overShield() {
+			break
+		}
+		e.ban()
+	}
+	if !e.affordable() {
+		return searchFound // and taken by nobody: budgets are not remembered
+	}
+	if by := e.gone(); by > e.now && e.soonEnough(t, by) {
+		return searchSpared
+	}
+	return searchFound
+}
+
+// ban takes the banned candidates off the lists.
+func (e *engine) ban() {
+	p := &e.pre
+	n := 0
+	for c, banned := range p.cost.banned {
+		if banned {
+			continue
+		}
+		p.rows[n], p.picked[n], p.modes[n], p.cost.costs[n] = p.rows[c], p.picked[c], p.modes[c], p.cost.costs[c]
+		n++
+	}
+	p.rows, p.picked, p.modes, p.cost.costs = p.rows[:n], p.picked[:n], p.modes[:n], p.cost.costs[:n]
+	p.cost.banned = p.cost.banned[:n]
+	clear(p.cost.banned)
+}
+
+// gone is when the last of the chosen victims has used up its grace.
+func (e *engine) gone() Time {
+	p := &e.pre
+	by := e.now
+	for _, c := range p.victims {
+		u := &p.runs[p.picked[c]]
+		v := &e.jobs.rows[u.row]
 		var it preempt.Job
-		e.preemptJob(&it, v, v.partIdx)
-		grace = max(grace, p.rule.GraceOf(&it))
+		e.describe(&it, v, v.partIdx, u.qos)
+		by = max(by, min(e.now.Add(p.rule.GraceOf(&it)), e.expectedEnd(v)))
 	}
-	if grace > 0 && e.soonEnough(t, e.now.Add(grace)) {
-		return false
-	}
-	start := preempt.Start{Budget: bestSteps}
-	if len(p.rows) > preempt.ExactUpTo {
-		start.Victims = e.propose(t)
-	}
-	var ok bool
-	p.victims, k.res, ok = p.search.Minimal(p.victims[:0], k.costs, start, t)
-	return ok && len(p.victims) > 0
+	return by
 }
 
 // soonEnough reports whether the record of a trial fits at the instant by when
 // victims would be gone, by what ends until then anyway.
 func (e *engine) soonEnough(t *trial, by Time) bool {
 	n := 0
-	for r := range e.jobs.rows {
-		if v := &e.jobs.rows[r]; v.running() && v.flags&flagAway == 0 && v.end != Never && e.expectedEnd(v) <= by {
-			t.removeRow(int32(r))
+	for i := range e.pre.runs {
+		r := e.pre.runs[i].row
+		if v := &e.jobs.rows[r]; v.flags&flagAway == 0 && v.end != Never && e.expectedEnd(v) <= by {
+			t.removeRow(r)
 			n++
 		}
 	}
@@ -67,17 +112,17 @@ func (e *engine) soonEnough(t *trial, by Time) bool {
 }
 
 // victimCost is what evicting a running job costs.
-func (e *engine) victimCost(v *job) int64 {
-	u := e.use(v)
+func (e *engine) victimCost(u *runner) int64 {
+	v := &e.jobs.rows[u.row]
 	x := VictimInfo{
 		Job: v.id, User: v.spec.User, Account: v.spec.Account, Priority: v.prio, Nodes: int32(len(v.alloc)), CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli,
-		Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now),
+		Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now), Evictions: v.evict.times,
+	}
+	if e.pre.cost.cost == nil {
+		return lostWork(&x)
 	}
 	x.QOS = e.qosName(v)
-	if e.pre.cost.cost != nil {
-		return max(e.pre.cost.cost(&x), 0)
-	}
-	return lostWork(&x)
+	return max(e.pre.cost.cost(&x), 0)
 }
 
 // unsaved is how long a running job has worked since its last checkpoint or its
@@ -98,11 +143,12 @@ func (e *engine) lostBy(now Time, j *job) (gpu, cpu int64) {
 }
 
 // lostWork is the default cost: GPU-seconds (64 CPUs count as a GPU) since the
-// last checkpoint or the start, times the priority. A second is always lost.
+// last checkpoint or the start, times the priority, times one more than the
+// evictions so far. A second is always lost.
 func lostWork(x *VictimInfo) int64 {
 	milli := max(x.GPUMilli+x.CPUMilli/64, 1)
 	work := mulCost(milli, int64(max(x.Lost/time.Second, 1)))
-	return mulCost(max(work/1000, 1), int64(max(x.Priority, 1)))
+	return mulCost(mulCost(max(work/1000, 1), int64(max(x.Priority, 1))), int64(x.Evictions)+1)
 }
 
 // mulCost multiplies costs and stays at the largest number.
@@ -115,11 +161,12 @@ func mulCost(a, b int64) int64 {
 }
 
 // propose finds a cheap set to begin with by counting what is scarce on each
-// node: all jobs of a node that is wanted whole, else GPUs, else CPUs.
-func (e *engine) propose(t *trial) []int32 {
+// node: all jobs of a node that is wanted whole, else GPUs, else CPUs. It reports
+// false if so many are on no nodes, whoever goes.
+func (e *engine) propose(t *trial) ([]int32, int64, bool) {
 	k := &e.pre.cost
 	c := e.openFit(t.rec)
-	g, want := scarce(c)
+	g, want, sure := scarce(c)
 	d := preempt.Demand{Nodes: int(max(c.min, 1)), PerNode: want, Units: 1}
 	n := len(e.nodes)
 	if len(k.free) != n {
@@ -141,8 +188,13 @@ func (e *engine) propose(t *trial) []int32 {
 		}
 		k.held.First = append(k.held.First, int32(len(k.held.Node)))
 	}
-	k.start, _, _ = k.slots.Propose(k.start[:0], &d, k.free, k.unit, k.costs, &k.held)
-	return k.start
+	var bound int64
+	var ok bool
+	k.start, bound, ok = k.slots.Propose(k.start[:0], &d, k.free, k.unit, k.costs, &k.held)
+	if !sure || e.pre.lacking {
+		return k.start, 0, true // a hint and no bound
+	}
+	return k.start, bound, ok
 }
 
 // A good is what propose counts.
@@ -157,22 +209,24 @@ const (
 // manyJobs is more than run on any node.
 const manyJobs = 1 << 20
 
-// scarce says what to count for a class, and how much of it a node must give.
-func scarce(c *class) (good, int32) {
+// scarce says what to count for a class, how much of it a node must give, and
+// whether every place needs that: not where devices are counted over several
+// nodes, nor of CPUs, since jobs keep more from others than they were given.
+func scarce(c *class) (g good, want int32, sure bool) {
 	if c.req.Has(gres.WholeNode) {
-		return goodJobs, manyJobs
+		return goodJobs, manyJobs, true
 	}
 	nodes := int64(max(c.min, 1))
 	for i := range c.req.Needs[:c.req.NumNeeds] {
 		n := &c.req.Needs[i]
-		if n.Name != gres.NameGPU {
+		if n.Name != gres.NameGPU || n.Milli > 0 {
 			continue
 		}
 		if per := max(n.PerNode, (n.PerJob+nodes-1)/nodes); per > 0 {
-			return goodGPUs, int32(min(per, math.MaxInt16))
+			return goodGPUs, int32(min(per, math.MaxInt16)), n.PerNode == per || c.one
 		}
 	}
-	return goodCPUs, int32(max(int64(c.req.NodeCPUs), (int64(c.req.MinCPUs)+nodes-1)/nodes, 1))
+	return goodCPUs, int32(max(int64(c.req.NodeCPUs), (int64(c.req.MinCPUs)+nodes-1)/nodes, 1)), false
 }
 
 // freeOf is what a node gives as it is.

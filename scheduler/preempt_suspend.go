@@ -24,11 +24,12 @@ func (e *engine) narrow() (suspend bool) {
 		n := 0
 		for i, m := range p.modes {
 			if m != preempt.ModeSuspend {
-				p.rows[n] = p.rows[i]
+				p.rows[n], p.picked[n], p.keys[n], p.modes[n] = p.rows[i], p.picked[i], p.keys[i], m
 				n++
 			}
 		}
-		p.rows = p.rows[:n] // their order does not matter to it
+		// Their order does not matter to it.
+		p.rows, p.picked, p.keys, p.modes = p.rows[:n], p.picked[:n], p.keys[:n], p.modes[:n]
 		return false
 	}
 	p.order = slices.DeleteFunc(p.order, func(c int32) bool {

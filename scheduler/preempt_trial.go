@@ -37,9 +37,10 @@ func (t *trial) open(e *engine, rec record, plans *planner) {
 	if t.place.Len() != len(e.nodes) {
 		t.place.Init(len(e.nodes))
 	}
-	for r := range e.jobs.rows {
-		if v := &e.jobs.rows[r]; v.running() && v.evict.by != 0 && !v.lending() {
-			t.take(int32(r))
+	for i := range e.pre.runs {
+		r := e.pre.runs[i].row
+		if v := &e.jobs.rows[r]; v.evict.by != 0 && !v.lending() {
+			t.take(r)
 		}
 	}
 	t.leaving = len(t.gone)
@@ -51,9 +52,7 @@ func (t *trial) close() {
 		return
 	}
 	t.e.pool.Rollback(t.base)
-	for _, r := range t.gone {
-		t.e.jobs.rows[r].flags &^= flagAway
-	}
+	t.putBack(0)
 	t.e = nil
 }
 
@@ -67,8 +66,23 @@ func (t *trial) take(r int32) {
 		}
 		t.e.pool.Give(int32(j.alloc[i].node), g)
 	}
+	if !t.coresOnly {
+		t.e.licenses.use(&j.licenses, -1)
+	}
 	j.flags |= flagAway
 	t.gone = append(t.gone, r)
+}
+
+// putBack takes back what take did beside the pool, for the jobs from position at.
+func (t *trial) putBack(at int) {
+	for i, r := range t.gone[at:] {
+		j := &t.e.jobs.rows[r]
+		if !t.coresOnly || at+i < t.leaving {
+			t.e.licenses.use(&j.licenses, 1)
+		}
+		j.flags &^= flagAway
+	}
+	t.gone = t.gone[:at]
 }
 
 // Remove takes a candidate's resources away.
@@ -87,10 +101,7 @@ func (t *trial) Undo(n int) {
 	at := len(t.marks) - n
 	t.e.pool.Rollback(t.marks[at])
 	t.marks = t.marks[:at]
-	for _, r := range t.gone[t.leaving+at:] {
-		t.e.jobs.rows[r].flags &^= flagAway
-	}
-	t.gone = t.gone[:t.leaving+at]
+	t.putBack(t.leaving + at)
 }
 
 // Fits reports whether the record fits, and notes where.
@@ -99,6 +110,9 @@ func (t *trial) Fits() bool {
 	t.trials++
 	s := &e.try
 	s.hold, s.refusal = false, topology.Refusal{}
+	if !e.licenses.free(&e.jobs.rows[t.rec.row].licenses) {
+		return false
+	}
 	c := e.openFit(t.rec)
 	ok := e.placeNow(c, t.limit, t.plans)
 	e.releaseReserved()
@@ -111,13 +125,19 @@ func (t *trial) Fits() bool {
 	return ok
 }
 
-// Touches counts the nodes that a candidate holds of the last place.
+// Touches counts the nodes that a candidate holds of the last place; one that holds
+// a licence which is lacking counts as one more.
 func (t *trial) Touches(c int32) int32 {
 	j := &t.e.jobs.rows[t.e.pre.rows[c]]
 	n := int32(0)
 	for i := range j.alloc {
 		if t.place.Has(j.alloc[i].node) {
 			n++
+		}
+	}
+	if t.e.pre.lacking {
+		for _, a := range t.e.jobs.rows[t.rec.row].licenses.asks {
+			n += int32(min(j.licenses.holds(a.pool), 1))
 		}
 	}
 	return n

@@ -25,6 +25,8 @@ type VictimInfo struct {
 	// Nodes that it holds, and what on them in all, in thousandths.
 	Nodes              int32
 	CPUMilli, GPUMilli int64
+	// Evictions is how often it was evicted before.
+	Evictions int32
 	// Ran is how long it has run, Lost how much of that would be lost: since
 	// its last checkpoint.
 	Ran, Lost time.Duration

@@ -126,6 +126,7 @@ func (e *engine) visitState(c *codec) {
 		e.holdUnits()
 	}
 	e.visitRows(c, &e.pre.lenders)
+	e.visitEvictions(c)
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
 		e.visitRow(c, &o.row)
 		num(c, &o.op)
@@ -257,6 +258,9 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.evict.askedAt)
 	num(c, &j.evict.until)
 	num(c, &j.evict.last)
+	num(c, &j.evict.times)
+	num(c, &j.evict.pair)
+	num(c, &j.evict.claim)
 	e.visitJobAccount(c, j)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
@@ -333,6 +337,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 		}
 		e.counts.Running++
 		e.countUse(j, 1)
+		e.noteRun(r)
 		e.pushLimit(r)
 	case j.state == StatePending:
 		e.counts.Pending++
@@ -428,7 +433,8 @@ func (e *engine) hash() uint64 {
 		for _, v := range [...]uint64{
 			uint64(j.state), uint64(j.flags), uint64(j.reason), uint64(j.prio), uint64(j.submit), uint64(j.begin), uint64(j.eligible),
 			uint64(j.start), uint64(j.end), uint64(j.limit), j.seq, uint64(j.restarts), uint64(len(j.alloc)),
-			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt), uint64(j.evict.last),
+			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt), uint64(j.evict.last), uint64(j.evict.until),
+			uint64(j.evict.times),
 		} {
 			x = mix(x ^ v)
 		}

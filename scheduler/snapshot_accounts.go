@@ -72,6 +72,10 @@ func (e *engine) visitJobAccount(c *codec, j *job) {
 	if !c.reading || c.err != nil {
 		return
 	}
+	if !e.claimStands(j) {
+		c.fail("claim of a job")
+		return
+	}
 	if e.acct == nil {
 		if *x != (jobAccount{admin: x.admin, limit: x.limit}) {
 			c.fail("account of a job")

@@ -218,6 +218,7 @@ func (e *engine) setEligible(now Time, r int32) {
 func (e *engine) unqueue(r int32) {
 	j := &e.jobs.rows[r]
 	if j.flags&flagQueued != 0 {
+		e.dropClaim(j)
 		j.flags &^= flagQueued
 		j.qgen++
 		e.queue.dead += int(j.records)

@@ -17,6 +17,7 @@ import (
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
 //	cluster [profile=slurm] [plan=none] [depth=1] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
+//	  [slice=30] [signals] [window=3600 budget=2 shield=1] [settle=60]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
 //	qos=high prio=100 preempt=low,standby mode=CANCEL grace=60 exempt=40
@@ -196,7 +197,9 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	c.Parameters.RequeueDelay = a.seconds("requeuedelay")
 	c.Parameters.Select.NoMemory = a.has("nomem")
 	c.Parameters.Preempt = scheduler.PreemptParameters{
-		Type: a["preempt"], Mode: a["mode"], Parameters: a["params"], ExemptTime: a.seconds("exempt"),
+		Type: a["preempt"], Mode: a["mode"], Parameters: a["params"], ExemptTime: a.seconds("exempt"), TimeSlice: a.seconds("slice"),
+		Signals: a.has("signals"), Window: a.seconds("window"), Budget: int32(a.num("budget")), Shield: int32(a.num("shield")),
+		Settle: a.seconds("settle"),
 	}
 	c.Parameters.KillWait = a.seconds("killwait")
 	c.Parameters.Select.Fragmentation = a["policy"]
@@ -241,6 +244,7 @@ func partition(f fields) scheduler.PartitionSpec {
 		Name: f["partition"], Nodes: f["nodes"], Default: f.has("default"), MaxTime: f.seconds("maxtime"), DefaultTime: f.seconds("deftime"),
 		MinNodes: int32(f.num("minnodes")), MaxNodes: int32(f.num("maxnodes")), AllowAccounts: f.list("allow"),
 		PreemptMode: f["mode"], GraceTime: f.seconds("grace"), QOS: f["pqos"], BillingWeights: f["billing"],
+		Oversubscribe: f["share"],
 	}
 	if f.has("tier") {
 		t := uint16(f.num("tier"))
@@ -283,8 +287,10 @@ func jobOf(f fields) scheduler.JobSpec {
 	}
 	if f.has("exclusive") {
 		j.Exclusive = scheduler.ExclusiveNode
-		if f["exclusive"] == "topo" {
-			j.Exclusive = scheduler.ExclusiveTopo
+		if f["exclusive"] != "" {
+			if err := j.Exclusive.UnmarshalText([]byte(f["exclusive"])); err != nil {
+				panic(err)
+			}
 		}
 	}
 	if f.has("mem") {
