@@ -200,7 +200,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		later = e.slurmResv(&j.spec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
 			t, ok := e.willRun(rec, &p.avail, from, limit)
-			if ok && (later == 0 || t <= later) {
+			if ok && (later == 0 || p.nodes.floor(t) <= later) {
 				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
 				if clash = clash || e.resvClash(&j.spec, t, limit); t <= e.now || !clash {
 					return t, limit, true

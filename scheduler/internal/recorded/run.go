@@ -17,8 +17,9 @@ import (
 	"github.com/berth-sched/berth/topology"
 )
 
-// recordedEpoch is the instant of second 0 of a case; a whole minute.
-const recordedEpoch = scheduler.Time(1_790_000_040 * 1e6)
+// recordedEpoch is the instant of second 0 of a case; a whole bf_resolution of
+// every case.
+const recordedEpoch = scheduler.Time(1_790_000_400 * 1e6)
 
 // A recordedRun is one case on its way.
 type recordedRun struct {
