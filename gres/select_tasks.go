@@ -52,7 +52,14 @@ func (s *Scratch) tasksToPlace(nodes []Chosen, r *Request) int32 {
 	cpus := max(k, r.MinCPUs, k*r.NodeCPUs)
 	var need int32
 	for i := range nodes {
-		need += nodes[i].Fit.MinCPUs
+		// What devices demand is cores, whose threads all count here, also
+		// where a task may use one alone (recorded with one task per core).
+		sh := nodes[i].Node.Shape
+		v, t := int32(r.threads(sh)), int32(sh.threads)
+		if r.ThreadsPerCore > 0 {
+			t = min(t, r.ThreadsPerCore)
+		}
+		need += nodes[i].Fit.MinCPUs / max(v, 1) * max(t, v)
 	}
 	return max(cpus, need) / int32(r.perTask())
 }

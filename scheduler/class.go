@@ -59,6 +59,9 @@ type class struct {
 
 	failed      uint64 // e.freed+1 when it last failed on all its nodes
 	refusal     topology.Refusal
+	asked       uint64 // number of the pass, and of withdrawals, for which servable says
+	askedGone   uint64 // whether the nodes that are there could serve it if idle
+	servable    bool
 	futile      uint64 // number of the pass in which it failed beside plans
 	futileLimit time.Duration
 	memo        searchMemo // of victims

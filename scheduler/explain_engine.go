@@ -271,6 +271,9 @@ func (e *engine) neverRuns(c *class) error {
 	if count := s.fit.Count(); count < int(c.min) {
 		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
 	}
+	if e.cfg.Profile == ProfileSlurm && c.list != nil && c.list.Count() <= int(c.min) && s.fit.Contains(c.list) && !e.up.Contains(c.list) {
+		return nil // Slurm looks no further while a required node is not there
+	}
 	if e.place(c, &attempt{at: Never, idle: true}) || s.refusal.Rule == topology.RuleSwitches {
 		c.runs = true
 		return nil

@@ -200,12 +200,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		if len(e.resv.all) > 0 && e.resvStops(rec) {
 			continue
 		}
-		if e.blocks(j) && e.mayPlan(j, int(rec.pair)) {
-			p.failedIn = e.passNo
-			if len(e.parts) > 1 {
-				e.withdraw(&p.nodes)
-			}
-		}
+		e.standstill(rec)
 	}
 	return dst
 }
@@ -226,6 +221,7 @@ func (e *engine) withdraw(s *topology.NodeSet) {
 		e.try.withdrawn = true
 		e.try.gone.Clear()
 	}
+	e.try.goneNo++
 	e.try.gone.Or(s)
 }
 

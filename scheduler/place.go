@@ -15,7 +15,8 @@ type scratch struct {
 	waited time.Duration // of the job at hand, for few switches
 
 	withdrawn bool             // gone holds something
-	gone      topology.NodeSet // nodes of blocked partitions
+	gone      topology.NodeSet // nodes of blocked partitions and of listed ones waited for
+	goneNo    uint64           // number of changes of gone
 
 	within topology.NodeSet // nodes that the try may use
 	mask   topology.NodeSet // of those, the ones without a plan in the way

@@ -19,7 +19,8 @@ type look struct {
 	t     Time // when
 	limit time.Duration
 	plans *planner
-	idle  bool // as if every node were idle and up
+	idle  bool              // as if every node were idle and up
+	only  *topology.NodeSet // the nodes for that; nil is all of the class
 
 	strict, relaxed after // by pass: what the others are evaluated with
 
@@ -45,7 +46,7 @@ type taken struct {
 
 // open readies the look for a class at t.
 func (l *look) open(e *engine, c *class, t Time, limit time.Duration, plans *planner, idle bool) {
-	l.e, l.c, l.t, l.limit, l.plans, l.idle = e, c, t, limit, plans, idle
+	l.e, l.c, l.t, l.limit, l.plans, l.idle, l.only = e, c, t, limit, plans, idle, nil
 	l.strict = after{need: max(c.min, 1)}
 	l.relaxed = l.strict
 	l.taken = l.taken[:0]
@@ -149,7 +150,7 @@ func (l *look) takeRequired(pass gres.Pass) {
 	var t gres.Taking
 	t.Start(&c.req)
 	for n := range c.required.All() {
-		if !l.idle && (!s.within.Has(n) || !l.e.up.Has(n)) {
+		if l.idle && !l.idleNodes().Has(n) || !l.idle && (!s.within.Has(n) || !l.e.up.Has(n)) {
 			break
 		}
 		f := l.fit(n, pass, &after{max(t.Nodes, 1), t.Granted})
@@ -194,6 +195,14 @@ func (l *look) fill(dst *gres.Columns, pass gres.Pass) {
 	}
 }
 
+// idleNodes are the nodes that are looked at as if idle.
+func (l *look) idleNodes() *topology.NodeSet {
+	if l.only != nil {
+		return l.only
+	}
+	return l.c.nodes
+}
+
 // fillIdle is fill for idle nodes: each shape is evaluated once.
 func (l *look) fillIdle(dst *gres.Columns, pass gres.Pass, a *after) {
 	e := l.e
@@ -203,7 +212,7 @@ func (l *look) fillIdle(dst *gres.Columns, pass gres.Pass, a *after) {
 		fit   gres.NodeFit
 	}
 	byShape := make([]verdict, e.pool.NumShapes())
-	for n := range l.c.nodes.All() {
+	for n := range l.idleNodes().All() {
 		v := &byShape[e.pool.ShapeID(int32(n))]
 		if !v.known {
 			*v = verdict{true, l.fit(n, pass, a)}
@@ -234,7 +243,7 @@ func (l *look) columns() {
 		}
 	}
 	if l.idle && l.c.one && l.e.cfg.Defects {
-		s.fit.Copy(l.c.nodes) // placeFirst evaluates by itself
+		s.fit.Copy(l.idleNodes()) // placeFirst evaluates by itself
 	}
 }
 
