@@ -287,9 +287,15 @@ func (c *cluster) config(list *trace.List, o *options) scheduler.Config {
 		if o.ownPolicy {
 			setPolicy(&c.site.Parameters, o)
 		}
+		if o.profile == "best" {
+			c.site.Profile = scheduler.ProfileBest
+		}
 		return *c.site
 	}
 	cfg := scheduler.Config{Cluster: "replay"}
+	if o.profile == "slurm" {
+		cfg.Profile = scheduler.ProfileSlurm
+	}
 	more := c.namedFeatures(list)
 	for _, n := range c.nodes {
 		spec := c.nodeSpec(&n)
@@ -323,14 +329,17 @@ func (c *cluster) config(list *trace.List, o *options) scheduler.Config {
 
 func setPolicy(p *scheduler.Parameters, o *options) {
 	p.Plan.Mode = scheduler.PlanBackfill
-	if o.policy == "none" {
-		p.Plan.Mode = scheduler.PlanNone
-	}
-	p.Plan.Depth = int32(o.planDepth())
 	if o.lowest {
 		// Slurm's least loaded nodes first: of free ones, the lowest.
 		p.Select.Flags = append(p.Select.Flags, "CR_LLN")
 	}
+	if o.compare && !o.ownPolicy {
+		return // each profile plans as it does by itself
+	}
+	if o.policy == "none" {
+		p.Plan.Mode = scheduler.PlanNone
+	}
+	p.Plan.Depth = int32(o.planDepth())
 }
 
 // memPerCPU is the memory that every node has for each of its CPUs, in MiB.

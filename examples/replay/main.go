@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/berth-sched/berth/examples/internal/outcome"
 	"github.com/berth-sched/berth/examples/internal/report"
@@ -58,6 +59,14 @@ type options struct {
 	squeeze      float64
 	leaveOut     bool
 	report       string
+
+	show    string
+	at      time.Duration // of show, after the first submission; < 0: not given
+	reserve []string
+	profile string
+	compare bool
+	suite   string
+	dir     string
 }
 
 // parse reads the command line; asked for help it writes to w.
@@ -90,6 +99,7 @@ func parse(args []string, w io.Writer) (*options, error) {
 	fs.Float64Var(&o.squeeze, "squeeze", 1, "divide the times of submission by this: more load of the same jobs")
 	fs.BoolVar(&o.leaveOut, "leave-out", false, "leave out jobs that the cluster can never run, instead of giving up")
 	fs.StringVar(&o.report, "report", "report.html", "where to write the report; empty: nowhere")
+	o.asks(fs)
 	if err := fs.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage()
@@ -97,6 +107,7 @@ func parse(args []string, w io.Writer) (*options, error) {
 		return nil, err
 	}
 	fs.Visit(func(f *flag.Flag) { o.ownPolicy = o.ownPolicy || f.Name == "policy" || f.Name == "depth" })
+	o.places()
 	return o, o.check(fs.Args())
 }
 
@@ -120,6 +131,9 @@ func (o *options) check(args []string) error {
 	case !(o.overestimate >= 1 && o.squeeze >= 1 && o.load > 0 && o.load <= 100):
 		return errors.New("-overestimate and -squeeze are at least 1, -load above 0 and at most 100")
 	}
+	if err := o.checkAsks(); err != nil {
+		return err
+	}
 	switch o.policy {
 	case "none", "easy", "conservative":
 		return nil
@@ -129,41 +143,16 @@ func (o *options) check(args []string) error {
 
 // replay does what the options say.
 func replay(o *options, stdout, stderr io.Writer) error {
-	c, list, err := input(o)
+	switch {
+	case o.suite != "":
+		return compareSuite(o, stdout, stderr)
+	case o.compare:
+		return compareOne(o, stdout, stderr)
+	}
+	shown := new(table)
+	r, err := runOnce(o, shown, stderr)
 	if err != nil {
 		return err
-	}
-	for _, w := range c.warnings {
-		fmt.Fprintln(stderr, "replay: warning: "+w)
-	}
-	cfg := c.config(list, o)
-	s, err := scheduler.New(cfg, nil)
-	if err != nil {
-		return err
-	}
-	in := vtime.Input{Scheduler: s, Nodes: c.look(s), Counts: c.counts, LeaveOut: o.leaveOut}
-	if list == nil { // a site's cluster is known only now
-		list = makeUp(o, sitePartition(&cfg, in.Nodes))
-	}
-	for _, ev := range c.events {
-		if err := s.Apply(scheduler.Time(list.Jobs[0].Submit), ev); err != nil {
-			return err
-		}
-	}
-	if in.Jobs, err = c.submissions(list, o); err != nil {
-		return err
-	}
-	bar := newProgress(stderr, len(in.Jobs))
-	in.Progress = bar.tell
-	r, err := vtime.Drive(in)
-	bar.done()
-	if err != nil {
-		return err
-	}
-	r.Units = units(&cfg, r.Nodes)
-	describe(r, c, &cfg, list, o)
-	if err := outcome.Check(r); err != nil {
-		return fmt.Errorf("the result breaks a law: %w", err)
 	}
 	f := outcome.Measure(r)
 	text := []byte(r.Title + "\n")
@@ -171,6 +160,7 @@ func replay(o *options, stdout, stderr io.Writer) error {
 		text = append(text, n+"\n"...)
 	}
 	text = outcome.AppendText(append(text, '\n'), &f)
+	text = append(text, shown.text...)
 	if _, err := stdout.Write(text); err != nil {
 		return err
 	}
@@ -186,6 +176,57 @@ func replay(o *options, stdout, stderr io.Writer) error {
 	}
 	_, err = fmt.Fprintf(stdout, "\nreport: %s\n", where)
 	return err
+}
+
+// runOnce reads the input, runs it through a scheduler, and holds the result to
+// the laws.
+func runOnce(o *options, shown *table, stderr io.Writer) (*outcome.Run, error) {
+	c, list, err := input(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range c.warnings {
+		fmt.Fprintln(stderr, "replay: warning: "+w)
+	}
+	cfg := c.config(list, o)
+	s, err := scheduler.New(cfg, nil)
+	if err != nil {
+		return nil, err
+	}
+	in := vtime.Input{Scheduler: s, Nodes: c.look(s), Counts: c.counts, LeaveOut: o.leaveOut}
+	if list == nil { // a site's cluster is known only now
+		list = makeUp(o, sitePartition(&cfg, in.Nodes))
+	}
+	first := scheduler.Time(list.Jobs[0].Submit)
+	reservations, err := o.reservations(first)
+	if err != nil {
+		return nil, err
+	}
+	for _, ev := range append(c.events, reservations...) {
+		if err := s.Apply(first, ev); err != nil {
+			return nil, err
+		}
+	}
+	if in.Jobs, err = c.submissions(list, o); err != nil {
+		return nil, err
+	}
+	if len(cfg.Accounts) > 0 {
+		in.ShareEach = vtime.Spread(in.Jobs, 300)
+	}
+	o.look(&in, shown)
+	bar := newProgress(stderr, len(in.Jobs))
+	in.Progress = bar.tell
+	r, err := vtime.Drive(in)
+	bar.done()
+	if err != nil {
+		return nil, err
+	}
+	r.Units = units(&cfg, r.Nodes)
+	describe(r, c, &cfg, list, o)
+	if err := outcome.Check(r); err != nil {
+		return nil, fmt.Errorf("the result breaks a law: %w", err)
+	}
+	return r, nil
 }
 
 // describe gives the run its title and notes. They say nothing of the machine

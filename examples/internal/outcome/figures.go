@@ -68,6 +68,9 @@ type Figures struct {
 	Wait, Turnaround, Slow             Dist
 	Sizes, Users, Accounts, Partitions []Group
 	Reasons                            []ReasonShare
+	Evictions                          []Eviction
+	LostGPUSeconds, LostCPUSeconds     float64 // of work that evicted jobs do again
+	Promises                           Promises
 }
 
 // Measure computes the figures of a run.
@@ -118,6 +121,8 @@ func Measure(r *Run) Figures {
 	slices.SortFunc(f.Sizes, func(a, b Group) int { return sizeRank(a.Name) - sizeRank(b.Name) })
 	f.Users, f.Accounts, f.Partitions = byUse(users.groups()), byUse(accounts.groups()), byUse(partitions.groups())
 	f.Reasons = reasons(r)
+	f.evictions(r)
+	f.promises(r)
 	return f
 }
 

@@ -29,6 +29,10 @@ type Stay struct {
 	Start, End int64
 	Backfill   bool // it passed a waiting job of higher rank
 	Places     []Place
+	// Evicted says that the stay ended to make room for the job For: what it had
+	// done is lost.
+	Evicted bool
+	For     uint64
 }
 
 // A Wait says how long a job waited for one reason.
@@ -47,6 +51,11 @@ type Job struct {
 	Limit                         int64 // 0: none
 	Stays                         []Stay
 	Waits                         []Wait // in order of first appearance
+	// Promised says that the job had a plan before it started: first for Promise,
+	// as seen at PromisedAt.
+	Promised            bool
+	Promise, PromisedAt int64
+	Pauses              []Pause
 }
 
 // Start is when the job first started; Submit if it never did.
@@ -122,6 +131,34 @@ type Unit struct {
 	Nodes []int32 // rows of Run.Nodes
 }
 
+// A Pause is a time in which a job was suspended to make room for the job For.
+type Pause struct {
+	Start, End int64
+	For        uint64
+}
+
+// A Reservation kept nodes for some jobs, or for none.
+type Reservation struct {
+	Name       string
+	Start, End int64
+	Nodes      []int32 // rows of Run.Nodes
+}
+
+// A Share is what an account, or a user in it, had used and was due over time.
+type Share struct {
+	Account, User string // User is empty for an account
+	Depth         int    // below the root
+	Points        []SharePoint
+}
+
+// A SharePoint is one look at a share; parts are of one.
+type SharePoint struct {
+	At     int64
+	Due    float64 // part of the parent's that it should have
+	Used   float64 // part of the parent's decayed usage that is its own
+	Factor float64 // fair-share factor; 0 for accounts
+}
+
 // A Run is a whole replay.
 type Run struct {
 	Title   string   // what was run, for headings
@@ -131,6 +168,9 @@ type Run struct {
 	Jobs    []Job    // in order of submission
 	Samples []Sample // in order of time; the last one is at the end of the last job or later
 	Passes  int
+
+	Reservations []Reservation // in order of start
+	Shares       []Share       // the root first; nil if the cluster has no accounts
 }
 
 // Span returns the first submission and the last end.
@@ -152,4 +192,13 @@ func (r *Run) Capacity() (gpuMilli, milliCPU int64) {
 		milliCPU += n.MilliCPU
 	}
 	return gpuMilli, milliCPU
+}
+
+// Most is the greatest part of its parent's usage that the share ever was.
+func (s *Share) Most() float64 {
+	most := 0.0
+	for i := range s.Points {
+		most = max(most, s.Points[i].Used)
+	}
+	return most
 }

@@ -24,6 +24,13 @@ func AppendText(dst []byte, f *Figures) []byte {
 	if f.GPUs > 0 {
 		b.kv("GPUs", use(f.GPUs, f.GPUShare)+whileWaiting(f.GPUBusy))
 	}
+	if f.LostGPUSeconds+f.LostCPUSeconds > 0 {
+		b.kv("lost", hours(f.LostGPUSeconds)+" GPU hours, "+hours(f.LostCPUSeconds)+" CPU hours of work to preemption")
+	}
+	if p := &f.Promises; p.Jobs > 0 {
+		b.kv("promises", strconv.Itoa(p.Jobs)+" first plans: "+strconv.Itoa(p.Early)+" jobs started earlier, "+strconv.Itoa(p.Late)+" later, by "+
+			Span(p.Latest)+" at most")
+	}
 	b.line("")
 	b.table([]string{"", "mean", "median", "p95", "max"}, [][]string{
 		{"wait", Span(f.Wait.Mean), Span(f.Wait.Median), Span(f.Wait.P95), Span(f.Wait.Max)},
@@ -60,6 +67,9 @@ func (f *Figures) Tables() []Table {
 		if len(g.groups) > 0 {
 			list = append(list, f.groupTable(g.title, g.head, g.groups))
 		}
+	}
+	if len(f.Evictions) > 0 {
+		list = append(list, f.evictionTable())
 	}
 	if len(f.Reasons) == 0 {
 		return list
@@ -160,3 +170,10 @@ func percent(x float64) string { return strconv.FormatFloat(x*100, 'f', 1, 64) +
 func hours(sec float64) string { return strconv.FormatFloat(sec/3600, 'f', 1, 64) }
 
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// AppendTable appends a table for people.
+func AppendTable(dst []byte, t *Table) []byte {
+	b := &printer{dst}
+	b.table(t.Head, t.Rows)
+	return b.b
+}

@@ -32,6 +32,8 @@ func Append(dst []byte, r *outcome.Run, f *outcome.Figures) []byte {
 	p.topology()
 	p.usage()
 	p.queue()
+	p.shares()
+	p.promises()
 	p.waits()
 	p.tables()
 	p.print("</body></html>\n")
@@ -82,6 +84,9 @@ func (p *page) tiles() {
 	if f.Requeues > 0 {
 		tile(strconv.Itoa(f.Requeues), "requeues")
 	}
+	if f.LostGPUSeconds > 0 {
+		tile(num(f.LostGPUSeconds/3600), "GPU hours lost to preemption")
+	}
 	p.print("</div>\n")
 }
 
@@ -112,7 +117,7 @@ type legend []string
 func (p *page) key(l legend) {
 	p.print(`<div class="key">`)
 	for i, name := range l {
-		p.printf(`<span><i class="b%d"></i>%s</span>`, i, esc(name))
+		p.printf(`<span><i class="b%d"></i>%s</span>`, min(i, mostColours), esc(name))
 	}
 	p.print("</div>\n")
 }

@@ -124,23 +124,42 @@ func (p *page) usage() {
 	for _, c := range lines {
 		l = append(l, c.name)
 	}
+	for _, r := range p.run.Reservations {
+		l = append(l, "reserved: "+r.Name)
+	}
 	p.key(l)
 	top, step := 1.0, 0.25
 	most := 0.0
 	for _, c := range lines {
 		most = max(most, slices.Max(c.v))
 	}
-	if most < 0.25 { // an almost idle cluster: look closer
+	if most < 0.25 && len(p.run.Reservations) == 0 { // an almost idle cluster: look closer
 		top, step = niceMax(max(most, 0.0001) * 10000) // hundredths of a percent
 		top, step = top/10000, step/10000
 	}
 	xs := p.timeAxis()
 	p.frame(220, top, step, func(v float64) string { return strings.ReplaceAll(share(v), " ", "\u202f") }, columns)
 	p.gridX(xs, columns, curveHeight)
+	p.bands(len(lines))
 	for i := len(lines) - 1; i >= 0; i-- {
 		p.curve(lines[i].v, top, i, i == 0)
 	}
 	p.plotEnd(xs)
+}
+
+// bands draws reservations from above: as wide as they last, as deep as their
+// part of the nodes, so that what hangs down is what others could not have.
+func (p *page) bands(colour int) {
+	for i, r := range p.run.Reservations {
+		x0 := max(float64(r.Start-p.t0)/float64(p.t1-p.t0), 0)
+		x1 := min(float64(r.End-p.t0)/float64(p.t1-p.t0), 1)
+		if x1 <= x0 || len(p.run.Nodes) == 0 {
+			continue
+		}
+		part := float64(len(r.Nodes)) / float64(len(p.run.Nodes))
+		p.printf(`<rect class="band f%d" x="%.2f" y="0" width="%.2f" height="%.1f"><title>%s: %d %s</title></rect>`, min(colour+i, 8), x0*columns,
+			max((x1-x0)*columns, 0.5), part*curveHeight, esc(r.Name), len(r.Nodes), plural(len(r.Nodes), "node"))
+	}
 }
 
 // share prints a part of one in percent, with as many decimals as it needs.

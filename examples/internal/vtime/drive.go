@@ -30,6 +30,13 @@ type Input struct {
 	// LeaveOut leaves out a job that the scheduler refuses, instead of giving
 	// up.
 	LeaveOut bool
+	// ShareEach is the time between two looks at what accounts have used; 0:
+	// none.
+	ShareEach time.Duration
+	// Look, if not nil, is called once: after the last instant that is not after
+	// LookAt.
+	Look   func(scheduler.View)
+	LookAt scheduler.Time
 	// Progress, if not nil, is told how many jobs have ended.
 	Progress func(ended int, now scheduler.Time)
 }
@@ -83,10 +90,14 @@ func Drive(in Input) (*outcome.Run, error) {
 		if !ok {
 			return nil, d.stuck()
 		}
+		if d.in.Look != nil && at > d.in.LookAt {
+			d.look()
+		}
 		if err := d.instant(at); err != nil {
 			return nil, err
 		}
 	}
+	d.look()
 	return d.run(), nil
 }
 
@@ -94,7 +105,8 @@ func Drive(in Input) (*outcome.Run, error) {
 type state struct {
 	out    outcome.Job
 	status status
-	seq    uint32 // of its present stay; a stale end does not count
+	seq    uint32          // of its present stay; a stale end does not count
+	taker  scheduler.JobID // whom it makes room for
 	left   time.Duration
 	since  scheduler.Time // start of the stay, or of the present reason
 	reason scheduler.Reason
@@ -131,7 +143,8 @@ type driver struct {
 	freed     bool    // something was given back since the last pass
 	lone      int     // wakes in a row with nothing running or to come
 	fresh     []int32 // jobs that came into the queue at this instant
-	unread    int     // instants since all reasons were read
+	seen      watch
+	unread    int // instants since all reasons were read
 }
 
 // next is the next instant at which something happens.
@@ -222,9 +235,15 @@ func (d *driver) carryOut() error {
 		switch dec.Op {
 		case scheduler.OpStart:
 			err = d.start(i, dec)
+		case scheduler.OpPreempt:
+			d.jobs[i].taker = dec.For
 		case scheduler.OpKill, scheduler.OpRequeue:
+			if dec.Reason == scheduler.ReasonPreempted {
+				d.jobs[i].taker = dec.For
+			}
 			err = d.end(i, scheduler.JobEnd{Signal: sigterm})
 		case scheduler.OpSuspend:
+			d.jobs[i].taker = dec.For
 			d.suspend(i)
 		case scheduler.OpResume:
 			d.resume(i)
@@ -267,6 +286,7 @@ func (d *driver) start(i int32, dec *scheduler.Decision) error {
 		j.out.Limit = int64(dec.Limit / time.Microsecond)
 	}
 	j.status = running
+	j.taker = 0
 	d.runOn(i)
 	if err := d.s.Apply(d.now, scheduler.Started(dec)); err != nil {
 		return fmt.Errorf("vtime: job %s: report its start: %w", j.out.Name, err)
@@ -299,7 +319,13 @@ func (d *driver) end(i int32, how scheduler.JobEnd) error {
 		return nil
 	}
 	j.seq++
-	j.out.Stays[len(j.out.Stays)-1].End = int64(d.now)
+	stay := &j.out.Stays[len(j.out.Stays)-1]
+	stay.End = int64(d.now)
+	if j.status == suspended {
+		j.out.Pauses[len(j.out.Pauses)-1].End = int64(d.now)
+	} else if how.Signal != 0 && j.taker != 0 {
+		stay.Evicted, stay.For = true, uint64(j.taker)
+	}
 	id := d.in.Jobs[i].Spec.ID
 	if err := d.s.Apply(d.now, scheduler.Ended(id, how)); err != nil {
 		return fmt.Errorf("vtime: job %s: report its end: %w", j.out.Name, err)
@@ -324,10 +350,15 @@ func (d *driver) suspend(i int32) {
 	}
 	j.seq++
 	j.status = suspended
+	j.out.Pauses = append(j.out.Pauses, outcome.Pause{Start: int64(d.now), For: uint64(j.taker)})
 }
 
 func (d *driver) resume(i int32) {
-	d.jobs[i].status = running
+	j := &d.jobs[i]
+	j.status, j.taker = running, 0
+	if n := len(j.out.Pauses); n > 0 {
+		j.out.Pauses[n-1].End = int64(d.now)
+	}
 	d.runOn(i)
 }
 
@@ -351,7 +382,7 @@ func (d *driver) stuck() error {
 }
 
 func (d *driver) run() *outcome.Run {
-	r := &outcome.Run{Nodes: d.in.Nodes, Samples: d.samples, Passes: d.passes}
+	r := &outcome.Run{Nodes: d.in.Nodes, Samples: d.samples, Passes: d.passes, Reservations: d.seen.reservations, Shares: d.seen.shares}
 	for i := range d.jobs {
 		if d.jobs[i].status == over {
 			r.Jobs = append(r.Jobs, d.jobs[i].out)

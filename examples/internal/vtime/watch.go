@@ -20,6 +20,7 @@ func (d *driver) sample() {
 		} else {
 			d.samples = append(d.samples, s)
 		}
+		d.observe(v)
 		d.unread++
 		if d.unread*readEach >= m.Pending {
 			d.unread = 0

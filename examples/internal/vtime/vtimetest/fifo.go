@@ -216,6 +216,10 @@ type view struct {
 	f *FIFO
 }
 
+func (v view) Reservations() iter.Seq[scheduler.ReservationSpec] {
+	return func(func(scheduler.ReservationSpec) bool) {}
+}
+
 func (v view) Job(id scheduler.JobID) (scheduler.JobView, bool) {
 	j, ok := v.f.jobs[id]
 	if !ok {
