@@ -42,6 +42,11 @@ func (p *Pool) Check() {
 			refs[r.old]++
 		}
 	}
+	for id, n := range p.held {
+		if n != 0 {
+			refs[id] += n
+		}
+	}
 	for id := range refs {
 		if refs[id] != p.states.meta[id].refs {
 			panic("gres: check: references of a state are miscounted")

@@ -67,7 +67,7 @@ func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uin
 func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted *[MaxNeeds]int64, within []uint64) int {
 	cl := &p.classes[c]
 	if n := len(p.states.meta); len(p.column) < n {
-		p.column = make([]columnState, max(n, p.states.room))
+		p.column = make([]columnState, max(n+n/4, p.states.room))
 	}
 	if p.epoch++; p.epoch == 0 {
 		clear(p.column)

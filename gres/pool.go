@@ -41,6 +41,8 @@ type Pool struct {
 	memo     memo
 	grants   grantMemo
 	slots    slotTable
+	held     []int32 // by state: holds of callers
+	memMost  int64   // of the largest shape; 0 not known
 
 	row     []uint64      // scratch
 	column  []columnState // scratch by state
@@ -145,6 +147,7 @@ func (p *Pool) AddShape(s *Shape) ShapeID {
 		return ShapeID(i)
 	}
 	p.Forget()
+	p.memMost = 0
 	p.shapes = append(p.shapes, s)
 	grown := p.index.addShape(s)
 	if s.RowLen() > p.states.stride || len(p.index.keys) > p.states.nlev {

@@ -167,6 +167,12 @@ func (p *Pool) Fork() *Pool {
 			q.states.drop(r.old)
 		}
 	}
+	for id, n := range p.held {
+		for ; n > 0; n-- {
+			q.states.drop(int32(id)) // holds are the original's callers'
+		}
+	}
+	q.held = nil
 	q.ring = slices.Clone(p.ring)
 	q.views = slices.Clone(p.views)
 	for i := range q.views {

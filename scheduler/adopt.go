@@ -160,6 +160,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 			j.limit = *u.TimeLimit
 			j.end = j.start.Add(j.limit)
 			e.pushLimit(r)
+			e.touchJob(j)
 			e.commitLeft(j)
 			j.acct.admin = j.acct.admin || ev.ByAdmin
 			e.freed++
@@ -179,6 +180,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 		return err
 	}
 	e.unqueue(r)
+	e.dropPlans(r)
 	e.holdClasses(classes)
 	e.dropClasses(r)
 	j.spec = spec

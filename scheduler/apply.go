@@ -135,6 +135,7 @@ func (e *engine) order(r int32, op Op, state JobState, why Reason) {
 	}
 	j.flags |= flagEnding
 	j.endState, j.endWhy = state, why
+	e.touchJob(j)
 	e.orders = append(e.orders, pendingOrder{row: r, gen: j.gen, op: op})
 }
 
@@ -207,11 +208,13 @@ func (e *engine) giveBack(now Time, r int32) {
 		a := &j.alloc[i]
 		e.pool.Give(int32(a.node), &a.grant)
 		e.leaveNode(a.node, r)
+		e.plans.vacate(a.node)
 	}
 	e.countUse(j, -1)
 	j.alloc = j.alloc[:0]
 	e.counts.Running--
 	e.freed++
+	e.plans.noted++
 	if len(j.spec.Reservations) > 0 {
 		e.resv.nextAt = min(e.resv.nextAt, e.now) // its reservation may go now
 	}
@@ -245,6 +248,7 @@ func (e *engine) joinNode(id topology.NodeID, r int32) {
 		e.counts.NodesUsed++
 	}
 	e.nodes[id].jobs = append(e.nodes[id].jobs, r)
+	e.plans.touch(id)
 }
 
 // finish puts a job that holds nothing into a final state.
@@ -255,12 +259,14 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 		e.unqueue(r)
 	}
 	e.unbook(j)
+	e.dropPlans(r)
 	j.state, j.reason = state, why
 	j.end = now
 	e.counts.Ended++
 	e.dropClasses(r)
 	e.jobs.ended = append(e.jobs.ended, r)
 	e.freed++
+	e.plans.noted++
 }
 
 // forgetEnded drops ended jobs that are older than MinJobAge.
@@ -291,6 +297,7 @@ func (e *engine) setNodeState(now Time, ev *Event) error {
 		n := &e.nodes[id]
 		n.state, n.reason = ev.NodeState, ev.Text
 		e.setAvailable(id)
+		e.plans.vacate(id)
 		if ev.NodeState != NodeDown {
 			continue
 		}
@@ -299,6 +306,7 @@ func (e *engine) setNodeState(now Time, ev *Event) error {
 		}
 	}
 	e.freed++
+	e.plans.noted++
 	return nil
 }
 
@@ -363,6 +371,7 @@ func (e *engine) setParameters(ev *Event) error {
 	e.parametersChanged(reset)
 	e.buildRanker()
 	_ = e.buildPreempt() // what it reads has been read above
+	e.forgetPlans()
 	e.rerank(e.now)
 	e.freed++
 	return nil

@@ -76,6 +76,7 @@ func (e *engine) check() {
 	for r := range e.jobs.rows {
 		e.checkSteps(&e.jobs.rows[r])
 	}
+	e.checkPlans(fail)
 }
 
 func (e *engine) checkQueue(fail func(string, ...any)) {

@@ -166,6 +166,7 @@ func visitPlacementSpec(c *codec, v *PlacementSpec) {
 func visitPlanParameters(c *codec, v *PlanParameters) {
 	num(c, &v.Mode)
 	num(c, &v.Depth)
+	num(c, &v.Promise)
 	num(c, &v.Window)
 	num(c, &v.Resolution)
 	num(c, &v.Interval)

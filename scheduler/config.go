@@ -183,6 +183,9 @@ type PlanParameters struct {
 	// Depth is the number of waiting jobs that get a plan: 1 is EASY
 	// backfill, 0 is all (conservative backfill).
 	Depth int32 `json:",omitempty"`
+	// Promise says what makes a plan of profile Best move later. Default: a job
+	// of higher rank that comes later. Profile Slurm promises nothing.
+	Promise Promise `json:",omitempty"`
 	// Window is how far ahead plans are kept. Default: 24 h in profile Slurm,
 	// else Infinite. Slurm: bf_window.
 	Window time.Duration `json:",omitempty"`

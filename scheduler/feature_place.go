@@ -8,10 +8,11 @@ import (
 
 // An attempt says when, and beside what, a request is placed.
 type attempt struct {
-	at    Time // now, or later: then the columns of the try are filled already
-	limit time.Duration
-	plans *planner
-	idle  bool // on nodes as if nothing ran
+	at     Time
+	limit  time.Duration
+	plans  *planner
+	idle   bool // on nodes as if nothing ran
+	filled bool // the columns of the try are filled already
 }
 
 // A featureTry is the scratch of placing alternatives and counts of features.
@@ -43,7 +44,7 @@ func (e *engine) place(c *class, a *attempt) bool {
 		}
 	}
 	on := &s.within
-	if a.idle || a.at > e.now {
+	if a.idle || a.filled {
 		on = &s.fit
 	}
 	base := &s.features.base
@@ -69,7 +70,7 @@ func (e *engine) placeSet(c *class, a *attempt) bool {
 	switch {
 	case a.idle:
 		return e.arrangeIdle(c)
-	case a.at > e.now:
+	case a.filled:
 		return e.arrange(c, a.at, a.limit, a.plans)
 	case c.one:
 		return e.placeOne(c, a.limit, a.plans)
@@ -161,7 +162,7 @@ func (e *engine) pickTerm(c *class, a *attempt, on *topology.NodeSet, i int) boo
 // pick lets the topology choose among the nodes of the try.
 func (e *engine) pick(c *class, a *attempt) bool {
 	l := &e.try.look
-	if a.idle || a.at > e.now {
+	if a.idle || a.filled {
 		l.open(e, c, a.at, a.limit, a.plans, a.idle)
 	} else {
 		e.fillNow(c, a.limit, a.plans)

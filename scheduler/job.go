@@ -65,6 +65,8 @@ type job struct {
 	spec    JobSpec
 
 	steps    *jobSteps // nil without
+	plan int32 // number of its first plan + 1, 0 none
+
 	acct     jobAccount
 	licenses licenseUse
 }

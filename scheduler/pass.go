@@ -26,7 +26,10 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.pairQueue()
 	dst = e.killOver(dst)
 	dst = e.startSteps(dst)
-	dst = e.startPhase(dst)
+	if e.plans.live == 0 || e.par.Plan.Interval > 0 {
+		// Else planning tries every record anyway, beside the plans.
+		dst = e.startPhase(dst)
+	}
 	dst = e.planPhase(dst)
 	e.stepBack(-1)
 	e.pool.Forget()
@@ -82,6 +85,7 @@ func (e *engine) endings(dst []Decision) []Decision {
 		}
 		j.flags |= flagEnding
 		j.endState, j.endWhy = StateTimeout, ReasonTimeLimit
+		e.touchJob(j)
 		dst = e.decide(dst, t.row, OpKill)
 	}
 	return dst
@@ -148,11 +152,14 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		return dst
 	}
 	tested, starts := int32(0), int32(0)
+	plans := e.keptPlans()
+	defer func() { e.plans.skip = -1 }()
 	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen {
 			continue
 		}
+		e.plans.skip = rec.row
 		p := &e.parts[j.parts[rec.pair]]
 		if p.failedIn == e.passNo {
 			if j.reason == ReasonNone || j.reason == ReasonResources {
@@ -175,7 +182,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			dst = e.reclaimLicenses(dst, rec)
 			continue
 		}
-		if e.tryNow(rec, nil) {
+		if e.tryNow(rec, plans) {
 			if e.admits(rec) {
 				dst = e.start(dst, rec, false)
 				starts++
@@ -192,7 +199,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			continue
 		}
 		j.reason = e.why(j.classes[rec.pair])
-		dst = e.preempt(dst, rec, nil)
+		dst = e.preempt(dst, rec, plans)
 		if j.running() {
 			starts++
 			continue
@@ -230,6 +237,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	r := rec.row
 	j := &e.jobs.rows[r]
 	e.unqueue(r)
+	e.dropPlans(r)
 	j.partIdx = rec.pair
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)

@@ -100,7 +100,7 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
-	free := (plans == nil && !s.withdrawn || plans != nil && plans.n == 0) && len(e.resv.all) == 0
+	free := (plans == nil && !s.withdrawn || plans != nil && plans.live == 0) && len(e.resv.all) == 0
 	if c.failed == e.freed+1 {
 		// Nothing has become free since it failed on all nodes.
 		s.refusal = c.refusal
@@ -203,7 +203,7 @@ func (e *engine) maskPlans(c *class, plans *planner, limit time.Duration) bool {
 		s.alone = &s.within
 		return true
 	}
-	if plans == nil || plans.n == 0 {
+	if plans == nil || plans.live == 0 {
 		return false
 	}
 	s.alone = &plans.nodes
@@ -211,8 +211,8 @@ func (e *engine) maskPlans(c *class, plans *planner, limit time.Duration) bool {
 	any := false
 	s.mask.Copy(&s.within)
 	for n := range plans.nodes.All() {
-		for l := plans.head[n]; l >= 0; l = plans.links[l].next {
-			if plans.all[plans.links[l].plan].start < end {
+		for _, id := range plans.on[n] {
+			if x := &plans.all[id]; x.start < end && x.row != plans.skip {
 				s.mask.Remove(n)
 				any = true
 				break

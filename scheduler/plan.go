@@ -1,46 +1,108 @@
 package scheduler
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
-	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
-// A plan is a promise within one planning pass: the job holds these grants over
-// [start, end), and nothing of lower rank may take them then.
+// Promise says what a plan is worth to the job that it is for. A plan only ever
+// moves to an earlier start, unless a job overruns its limit, a node fails, or
+// what the mode adds.
+type Promise uint8
+
+// The promises. In both a job of lower rank never delays a plan.
+const (
+	// PromiseBestEffort: a plan makes room for a job of higher rank that comes
+	// later, or rises in rank.
+	PromiseBestEffort Promise = iota
+	// PromiseKept: a plan makes room for nobody.
+	PromiseKept
+	promises
+)
+
+var promiseNames = [promises]string{PromiseBestEffort: "best-effort", PromiseKept: "kept"}
+
+// String returns the name of p.
+func (p Promise) String() string { return enumName(promiseNames[:], uint8(p)) }
+
+// MarshalText returns the name of p.
+func (p Promise) MarshalText() ([]byte, error) { return enumText(promiseNames[:], uint8(p)) }
+
+// UnmarshalText accepts a name that MarshalText gives.
+func (p *Promise) UnmarshalText(b []byte) error {
+	v, err := enumParse("promise", promiseNames[:], b)
+	if err == nil {
+		*p = Promise(v)
+	}
+	return err
+}
+
+// A plan is a promise to a record: its job holds these grants over [start,
+// end), and nothing of lower rank may take them then. A plan without grants
+// holds nothing: it notes that the record could start at start, which is beyond
+// the window, or Never.
 type plan struct {
-	row        int32
+	row        int32 // of the job, -1 if the entry is free
+	pair       int16
+	pick       int16 // alternative of its licences
+	next       int32 // the job's next plan + 1, 0 none
+	limit      time.Duration
 	start, end Time
 	grants     []nodeGrant
+	serial     uint64 // rises with making
+	checked    int    // changes of the pass that it has been compared with
+	pos        int32  // of the record in the queue of this pass
+	why        Reason // for which the record waits
+	booked     bool   // in the calendars
+	broken     bool   // what runs is in its way
 }
 
-// An ending is an instant at which something is expected to become free: the
-// end of a running job's limit, or of a plan.
-type ending struct {
-	at   Time
-	id   JobID // of the job that ends, or that the plan is for
-	job  int32 // row of a running job, or -1
-	plan int32 // or number of a plan
-}
-
-// A planner is the calendar of the future: what runs ends at its limit, what is
-// planned begins and ends as planned. It is made anew in each planning pass.
+// A planner is what the scheduler knows of the future. Profile Slurm makes its
+// plans anew in each planning pass. Profile Best keeps them: a calendar of every
+// node holds what runs, until its limit, and what is planned.
 type planner struct {
-	all   []plan
-	n     int
-	head  []int32          // by node: its latest plan's link, -1 none
-	links []planLink       // lists of the plans of each node
-	nodes topology.NodeSet // nodes with plans
-	ends  []ending         // ascending
-	seen  planSeen
-	pairs int // records planned for in this pass
-}
+	all  []plan
+	n    int
+	ends []ending // profile Slurm: ascending
+	seen planSeen
 
-// A planLink is an entry of a node's list of plans.
-type planLink struct{ plan, next int32 }
+	// Profile Best.
+	free      []int32          // entries of all
+	serial    uint64           // last given
+	live      int              // plans that are booked
+	on        [][]int32        // by node: its booked plans
+	nodes     topology.NodeSet // nodes with booked plans
+	noted     uint64           // rises as engine.freed for changes that are noted by node
+	seenNoted uint64           // noted at the last planning pass
+	open      bool             // the first planning pass has been
+	vacant    topology.NodeSet // nodes on which something has become free since the last planning pass
+
+	cal    []calendar // by node; nil before the first plan
+	nextAt []Time     // by node: when its calendar turns
+	weight []uint32   // of each node
+	stale  topology.NodeSet
+	stales []topology.NodeID // the same, in order of change
+	broken []int32
+
+	bounds       boundTable
+	find         search
+	searching    bool
+	inPass       bool
+	own          topology.NodeSet // nodes whose bounds do not count in a search
+	owned        []topology.NodeID
+	only         topology.NodeSet
+	log          []topology.NodeID // nodes on which something has become free in this pass
+	order        []int32           // booked plans in order of the queue
+	skip         int32             // row of the job whose plans do not count, -1 none
+	lifted       bool              // plans below the record at hand have made room
+	moved        bool              // this sweep changed something
+	licensed     []licenseTurn
+	licenseStale bool
+	turns        []turn
+	row          []uint64
+}
 
 // planSeen tells whether anything changed since the last planning pass.
 type planSeen struct {
@@ -49,24 +111,20 @@ type planSeen struct {
 }
 
 func (p *planner) init(nodes int) {
-	p.head = make([]int32, nodes)
-	for i := range p.head {
-		p.head[i] = -1
+	p.on = make([][]int32, nodes)
+	for _, s := range []*topology.NodeSet{&p.nodes, &p.vacant, &p.stale, &p.own, &p.only} {
+		s.Init(nodes)
 	}
-	p.nodes.Init(nodes)
+	p.skip = -1
 }
 
-// clear forgets all plans and keeps their memory.
+// clear forgets all plans and keeps their memory (profile Slurm).
 func (p *planner) clear() {
-	for id := range p.nodes.All() {
-		p.head[id] = -1
-	}
-	p.nodes.Clear()
-	p.n, p.pairs = 0, 0
-	p.ends, p.links = p.ends[:0], p.links[:0]
+	p.n = 0
+	p.ends = p.ends[:0]
 }
 
-// add makes room for one more plan.
+// add makes room for one more plan (profile Slurm).
 func (p *planner) add() *plan {
 	if p.n == len(p.all) {
 		p.all = append(p.all, plan{})
@@ -77,24 +135,118 @@ func (p *planner) add() *plan {
 	return x
 }
 
-// insertEnd keeps ends sorted.
-func (p *planner) insertEnd(x ending) {
-	i, _ := slices.BinarySearchFunc(p.ends, x, compareEndings)
-	p.ends = slices.Insert(p.ends, i, x)
+// newPlan returns an entry for a record of profile Best.
+func (e *engine) newPlan(rec record) int32 {
+	p := &e.plans
+	var id int32
+	if n := len(p.free); n > 0 {
+		id = p.free[n-1]
+		p.free = p.free[:n-1]
+	} else {
+		id = int32(len(p.all))
+		p.all = append(p.all, plan{})
+		p.n = len(p.all)
+		p.free = slices.Grow(p.free, p.n)
+	}
+	p.serial++
+	j := &e.jobs.rows[rec.row]
+	x := &p.all[id]
+	*x = plan{row: rec.row, pair: rec.pair, next: j.plan, start: Never, end: Never, grants: x.grants[:0], serial: p.serial}
+	j.plan = id + 1
+	return id
 }
 
-func compareEndings(a, b ending) int {
-	if c := cmp.Compare(a.at, b.at); c != 0 {
-		return c
+// planOf returns the number of a record's plan, -1 if it has none.
+func (e *engine) planOf(rec *record) int32 {
+	for id := e.jobs.rows[rec.row].plan - 1; id >= 0; id = e.plans.all[id].next - 1 {
+		if e.plans.all[id].pair == rec.pair {
+			return id
+		}
 	}
-	if c := cmp.Compare(a.id, b.id); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.plan, b.plan)
+	return -1
 }
 
-// planPhase walks the queue once more: each job is tried now against the plans
-// made so far, and those of the first Depth jobs that do not fit get a plan.
+// vacate notes that something on a node has become free, or may have.
+func (p *planner) vacate(n topology.NodeID) {
+	if !p.open {
+		return
+	}
+	p.vacant.Add(n)
+	p.touch(n)
+	if p.inPass {
+		p.log = append(p.log, n)
+	}
+}
+
+// dropPlans forgets the plans of a job. It may be called outside a pass: the
+// calendars follow in the next.
+func (e *engine) dropPlans(r int32) {
+	for e.jobs.rows[r].plan > 0 {
+		e.dropPlan(e.jobs.rows[r].plan - 1)
+	}
+}
+
+// dropPlan forgets a plan.
+func (e *engine) dropPlan(id int32) {
+	p := &e.plans
+	x := &p.all[id]
+	if x.booked {
+		for i := range x.grants {
+			p.vacate(x.grants[i].node)
+		}
+		e.unlist(id)
+	} else if p.inPass {
+		e.leave(x)
+	}
+	at := &e.jobs.rows[x.row].plan
+	for *at-1 != id {
+		at = &p.all[*at-1].next
+	}
+	*at = x.next
+	x.row, x.grants = -1, x.grants[:0]
+	p.free = append(p.free, id)
+}
+
+// forgetPlans drops all plans.
+func (e *engine) forgetPlans() {
+	for id := range e.plans.all[:e.plans.n] {
+		if e.cfg.Profile == ProfileBest && e.plans.all[id].row >= 0 {
+			e.dropPlan(int32(id))
+		}
+	}
+}
+
+// list puts a plan on its nodes' lists; unlist takes it off.
+func (e *engine) list(id int32) {
+	p := &e.plans
+	x := &p.all[id]
+	for i := range x.grants {
+		n := x.grants[i].node
+		p.on[n] = append(p.on[n], id)
+		p.nodes.Add(n)
+	}
+	x.booked, p.licenseStale = true, true
+	p.live++
+}
+
+func (e *engine) unlist(id int32) {
+	p := &e.plans
+	x := &p.all[id]
+	for i := range x.grants {
+		n := x.grants[i].node
+		l := p.on[n]
+		at := slices.Index(l, id)
+		l[at] = l[len(l)-1]
+		if p.on[n] = l[:len(l)-1]; len(l) == 1 {
+			p.nodes.Remove(n)
+		}
+	}
+	x.booked, p.licenseStale = false, true
+	p.live--
+}
+
+// planPhase walks the queue once more: each job is tried now against the plans,
+// and those of the first Depth jobs that do not fit get one.
 func (e *engine) planPhase(dst []Decision) []Decision {
 	par := &e.par.Plan
 	if e.counts.Pending == 0 {
@@ -115,262 +267,5 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 	if e.cfg.Profile == ProfileSlurm {
 		return e.slurmPlan(dst)
 	}
-	seen := planSeen{e.freed, e.seq, e.arrivals, true}
-	if seen == e.plans.seen && par.Interval == 0 {
-		return dst
-	}
-	e.plans.clear()
-	e.collectEnds()
-	e.try.withdrawn = false
-	blocked, tested, starts := false, int32(0), int32(0)
-	for _, rec := range e.records() {
-		j := &e.jobs.rows[rec.row]
-		if j.qgen != rec.gen {
-			continue
-		}
-		if tested++; par.MaxTest > 0 && tested > par.MaxTest || par.MaxStarts > 0 && starts >= par.MaxStarts {
-			break
-		}
-		if !e.gate(rec) {
-			j.start, j.end = Never, Never
-			continue
-		}
-		limit := e.timeLimit(j, int(rec.pair))
-		c := &e.classes.rows[j.classes[rec.pair]]
-		if c.futile != e.passNo || limit < c.futileLimit || len(e.resv.all) > 0 {
-			if e.tryNow(rec, &e.plans) {
-				if !e.admits(rec) {
-					j.start, j.end = Never, Never
-					continue
-				}
-				dst = e.start(dst, rec, blocked)
-				e.addRunningEnd(rec.row)
-				starts++
-				continue
-			}
-			if e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 {
-				c.futile, c.futileLimit = e.passNo, limit
-			}
-			if e.prefers(j, rec.pair) {
-				continue // the record that asks follows
-			}
-			j.reason = e.why(j.classes[rec.pair])
-		}
-		if e.pre.on {
-			if dst = e.preempt(dst, rec, &e.plans); j.running() {
-				e.addRunningEnd(rec.row)
-				starts++
-				continue
-			}
-		}
-		if e.prefers(j, rec.pair) {
-			continue
-		}
-		if blocked && plannable(j.reason) {
-			j.reason = ReasonPriority
-		}
-		if !e.blocks(j) || !plannable(j.reason) || !e.reserves(j, int(rec.pair)) {
-			continue
-		}
-		if !e.admitsAsked(rec) {
-			// Over a limit whatever is free: no plan, and it blocks nobody.
-			j.start, j.end = Never, Never
-			continue
-		}
-		blocked = true
-		if par.Depth == 0 || e.plans.pairs < int(par.Depth) {
-			e.plans.pairs++
-			e.makePlan(rec, limit)
-		} else if e.plans.pairs >= int(par.Depth) {
-			j.start, j.end = Never, Never
-		}
-	}
-	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
-	return dst
-}
-
-// plannable reports whether a job waits for something that time brings.
-func plannable(r Reason) bool {
-	switch r {
-	case ReasonResources, ReasonPriority, ReasonTopology, ReasonTopologyInsufficient, ReasonNodesDown, ReasonNone:
-		return true
-	}
-	return false
-}
-
-// collectEnds lists when running jobs are expected to end.
-func (e *engine) collectEnds() {
-	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.running() && j.end != Never {
-			e.plans.ends = append(e.plans.ends, ending{at: e.expectedEnd(j), id: j.id, job: int32(r), plan: -1})
-		}
-	}
-	slices.SortFunc(e.plans.ends, compareEndings)
-}
-
-// expectedEnd is a running job's limit; a job that is over it, or told to end,
-// is expected to be gone a moment from now.
-func (e *engine) expectedEnd(j *job) Time {
-	if j.flags&flagEnding != 0 {
-		return e.now + 1
-	}
-	return max(j.end, e.now+1)
-}
-
-func (e *engine) addRunningEnd(r int32) {
-	if j := &e.jobs.rows[r]; j.end != Never {
-		e.plans.insertEnd(ending{at: e.expectedEnd(j), id: j.id, job: r, plan: -1})
-	}
-}
-
-// makePlan finds the earliest start of a record against running jobs and plans,
-// and books it. A start beyond the window is shown and not booked.
-func (e *engine) makePlan(rec record, limit time.Duration) {
-	j := &e.jobs.rows[rec.row]
-	start, ok := e.earliest(rec, limit)
-	if !ok {
-		j.start, j.end = Never, Never
-		return
-	}
-	j.start, j.end = start, start.Add(limit)
-	if e.par.Plan.Window != Infinite && start > e.now.Add(e.par.Plan.Window) {
-		return
-	}
-	p := e.plans.add()
-	p.row, p.start, p.end = rec.row, start, e.roundUp(start.Add(limit))
-	p.grants = copyGrants(p.grants, e.try.nodes, e.try.grants)
-	id := int32(e.plans.n - 1)
-	for i := range p.grants {
-		n := p.grants[i].node
-		e.plans.links = append(e.plans.links, planLink{id, e.plans.head[n]})
-		e.plans.head[n] = int32(len(e.plans.links) - 1)
-		e.plans.nodes.Add(n)
-	}
-	if p.end != Never {
-		e.plans.insertEnd(ending{at: p.end, id: j.id, job: -1, plan: id})
-	}
-}
-
-// copyGrants stores grants in dst's own memory.
-func copyGrants(dst []nodeGrant, nodes []topology.NodeID, grants []gres.Grant) []nodeGrant {
-	for len(dst) < len(nodes) {
-		if cap(dst) > len(dst) {
-			dst = dst[:len(dst)+1]
-		} else {
-			dst = append(dst, nodeGrant{})
-		}
-	}
-	for i, n := range nodes {
-		dst[i].node = n
-		dst[i].grant.CopyFrom(&grants[i])
-	}
-	return dst
-}
-
-// earliest walks the instants at which something becomes free until the record
-// fits over [t, t+limit); what it gets is then in the scratch's grants.
-func (e *engine) earliest(rec record, limit time.Duration) (Time, bool) {
-	s := &e.try
-	c := e.openFit(rec)
-	e.releaseReserved()
-	e.keepReserved(&e.jobs.rows[rec.row].spec, e.now, Infinite)
-	defer e.releaseReserved()
-	count := e.pool.Fill(&s.cols, c.pool, gres.PassAny, c.min, s.within.Words())
-	copy(s.fit.Words(), s.cols.Fit)
-	for i := 0; i < len(e.plans.ends); {
-		at := e.plans.ends[i].at
-		t := e.roundUp(at)
-		for ; i < len(e.plans.ends) && e.plans.ends[i].at == at; i++ {
-			x := &e.plans.ends[i]
-			grants := e.endingGrants(x)
-			for k := range grants {
-				if n := grants[k].node; s.within.Has(n) {
-					count += e.refit(c, n, t, limit)
-				}
-			}
-		}
-		if t <= e.now || count < int(c.min) {
-			continue
-		}
-		for n := range e.plans.nodes.All() {
-			if s.within.Has(n) {
-				count += e.refit(c, n, t, limit)
-			}
-		}
-		if count >= int(c.min) && e.place(c, &attempt{at: t, limit: limit, plans: &e.plans}) {
-			return t, true
-		}
-	}
-	return Never, false
-}
-
-// endingGrants is what becomes free at x.
-func (e *engine) endingGrants(x *ending) []nodeGrant {
-	if x.job >= 0 {
-		return e.jobs.rows[x.job].alloc
-	}
-	return e.plans.all[x.plan].grants
-}
-
-// refit evaluates node n over [t, t+limit), puts the answer into the columns
-// and returns the change of the number of nodes that fit.
-func (e *engine) refit(c *class, n topology.NodeID, t Time, limit time.Duration) int {
-	s := &e.try
-	f := gres.Evaluate(e.nodeRow(c, n, t, limit), &c.req, gres.PassAny, int(c.min), &s.work)
-	before := s.fit.Has(n)
-	s.set(n, &f)
-	switch after := f.Refusal == gres.RefuseNone; {
-	case after && !before:
-		return 1
-	case before && !after:
-		return -1
-	}
-	return 0
-}
-
-// rowAt stores what is in use on node n at any time of [t, t+limit), as one
-// row: the union over the instants at which something begins.
-func (e *engine) rowAt(n topology.NodeID, t Time, limit time.Duration) []uint64 {
-	s := &e.try
-	sh := e.pool.Shape(int32(n))
-	s.union = e.rowInstant(s.union, sh, n, t)
-	end := t.Add(limit)
-	for l := e.plans.head[n]; l >= 0; l = e.plans.links[l].next {
-		if p := &e.plans.all[e.plans.links[l].plan]; p.start > t && p.start < end {
-			s.row = e.rowInstant(s.row, sh, n, p.start)
-			sh.Union(s.union, s.row)
-		}
-	}
-	return s.union
-}
-
-// rowInstant stores what is in use on node n at t.
-func (e *engine) rowInstant(dst []uint64, sh *gres.Shape, n topology.NodeID, t Time) []uint64 {
-	dst = append(dst[:0], e.pool.Row(int32(n))...)
-	if t > e.now {
-		for _, r := range e.nodes[n].jobs {
-			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 && j.end != Never && e.expectedEnd(j) <= t {
-				sh.Give(dst, j.grantOn(n))
-			}
-		}
-	}
-	for l := e.plans.head[n]; l >= 0; l = e.plans.links[l].next {
-		if p := &e.plans.all[e.plans.links[l].plan]; p.start <= t && p.end > t {
-			sh.Take(dst, grantOn(p.grants, n))
-		}
-	}
-	return dst
-}
-
-// grantOn returns what j holds on node n.
-func (j *job) grantOn(n topology.NodeID) *gres.Grant { return grantOn(j.alloc, n) }
-
-// grantOn finds node n in grants, which are in node order.
-func grantOn(grants []nodeGrant, n topology.NodeID) *gres.Grant {
-	return &grants[indexOfGrant(grants, n)].grant
-}
-
-func indexOfGrant(grants []nodeGrant, n topology.NodeID) int {
-	i, _ := slices.BinarySearchFunc(grants, n, func(g nodeGrant, n topology.NodeID) int { return cmp.Compare(g.node, n) })
-	return i
+	return e.bestPlan(dst)
 }

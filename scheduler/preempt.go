@@ -235,6 +235,7 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	if j.end > j.evict.at {
 		j.end = j.evict.at
 		e.pushLimit(r)
+		e.touchJob(j)
 	}
 	dst = e.decide(dst, r, OpPreempt)
 	d := &dst[len(dst)-1]
@@ -252,6 +253,7 @@ func (e *engine) expel(dst []Decision, r int32) []Decision {
 	j := &e.jobs.rows[r]
 	op := OpKill
 	j.flags |= flagEnding
+	e.touchJob(j)
 	j.endState, j.endWhy = StatePreempted, ReasonPreempted
 	if j.evict.mode == preempt.ModeRequeue {
 		op = OpRequeue

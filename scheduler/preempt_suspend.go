@@ -109,6 +109,7 @@ func (e *engine) lend(r int32) bool {
 			continue
 		}
 		e.pool.Give(int32(a.node), &e.part)
+		e.plans.touch(a.node)
 		j.lent = append(j.lent, nodeGrant{node: a.node, grant: gres.Grant{Cores: slices.Clone(e.part.Cores)}})
 		for w := range a.grant.Cores {
 			a.grant.Cores[w] &^= e.part.Cores[w]
@@ -146,6 +147,7 @@ func (e *engine) reclaim(now Time) {
 			j.end = j.end.Add(now.Sub(j.stopped)) // time stopped does not count
 		}
 		e.pushLimit(r)
+		e.touchJob(j)
 		e.orders = append(e.orders, pendingOrder{row: r, gen: j.gen, op: OpResume})
 	}
 }
@@ -161,6 +163,7 @@ func (e *engine) takeBack(j *job, l *nodeGrant) bool {
 		e.part.Cores[w] = c &^ row[w]
 	}
 	e.pool.Take(int32(l.node), &e.part)
+	e.plans.touch(l.node)
 	for w, c := range e.part.Cores {
 		a.grant.Cores[w] |= c
 		l.grant.Cores[w] &^= c

@@ -143,6 +143,9 @@ func (e *engine) visitState(c *codec) {
 	e.visitQueue(c)
 	e.visitFailures(c)
 	e.visitPlacement(c)
+	if c.err == nil {
+		e.visitPlans(c)
+	}
 }
 
 // checkLists makes sure that the lists of what was read agree with the jobs:
@@ -452,7 +455,7 @@ func (e *engine) hash() uint64 {
 	for i := range e.nodes {
 		h += mix(uint64(i)<<8 ^ uint64(e.nodes[i].state))
 	}
-	return mix(h ^ e.seq ^ e.hashAccounts() ^ e.hashReservations())
+	return mix(h ^ e.seq ^ e.hashAccounts() ^ e.hashReservations() ^ e.hashPlans())
 }
 
 // mix spreads the bits of x over the word.

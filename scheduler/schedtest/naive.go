@@ -23,8 +23,9 @@ type NaiveJob struct {
 	// Limit is its time limit.
 	Limit time.Duration
 
-	start scheduler.Time
+	start scheduler.Time // of its plan, or when it started
 	on    []int
+	gone  bool // it has started
 }
 
 // Naive is a scheduler that is slow and obvious: equal nodes with CPUs and
@@ -70,51 +71,85 @@ func (n *Naive) Pass(now scheduler.Time) []NaiveStart {
 		}
 		return int(a.ID) - int(b.ID)
 	})
-	var out []NaiveStart
-	var plans, left []*NaiveJob
-	blocked := false
-	for _, j := range n.pending {
-		if blocked && n.Strict {
-			left = append(left, j)
-			continue
-		}
-		if on := n.fit(j, now, now, plans); on != nil {
-			j.start, j.on = now, on
-			n.running = append(n.running, j)
-			out = append(out, NaiveStart{j.ID, on})
-			continue
-		}
-		blocked = true
-		left = append(left, j)
-		if n.Strict || n.Depth > 0 && len(plans) == n.Depth {
-			continue
-		}
-		if p := n.plan(j, now, plans); p != nil {
-			plans = append(plans, p)
-		}
+	if n.Strict {
+		return n.strict(now)
 	}
-	n.pending = left
+	var out []NaiveStart
+	for changed := true; changed; {
+		changed = false
+		var left []*NaiveJob
+		held := 0
+		for k, j := range n.pending {
+			var plans []*NaiveJob
+			for i, o := range n.pending {
+				if i != k && o.on != nil && !o.gone {
+					plans = append(plans, o)
+				}
+			}
+			start, on := n.earliest(j, now, plans)
+			switch {
+			case on != nil && start <= now:
+				o := *j
+				o.start, o.on = now, on
+				n.running = append(n.running, &o)
+				out = append(out, NaiveStart{j.ID, on})
+				changed, j.gone = true, true
+				continue
+			case j.on == nil && n.Depth > 0 && held == n.Depth:
+			case on != nil && (j.on == nil || start != j.start || !slices.Equal(on, j.on)):
+				j.start, j.on = start, on
+				changed = true
+			}
+			if j.on != nil {
+				held++
+			}
+			left = append(left, j)
+		}
+		n.pending = left
+	}
 	return out
 }
 
-// plan finds the earliest instant at which j fits beside what runs and what is
-// planned: it can only be one at which something ends.
-func (n *Naive) plan(j *NaiveJob, now scheduler.Time, plans []*NaiveJob) *NaiveJob {
-	var times []scheduler.Time
+// strict starts jobs until one does not fit.
+func (n *Naive) strict(now scheduler.Time) []NaiveStart {
+	var out []NaiveStart
+	for len(n.pending) > 0 {
+		j := n.pending[0]
+		on := n.fit(j, now, now, nil)
+		if on == nil {
+			break
+		}
+		j.start, j.on = now, on
+		n.running = append(n.running, j)
+		out = append(out, NaiveStart{j.ID, on})
+		n.pending = n.pending[1:]
+	}
+	return out
+}
+
+// earliest finds the earliest instant at which j fits beside what runs and the
+// plans of others, not after its own: it can only be now, or one at which
+// something ends.
+func (n *Naive) earliest(j *NaiveJob, now scheduler.Time, plans []*NaiveJob) (scheduler.Time, []int) {
+	times := []scheduler.Time{now}
 	for _, o := range append(slices.Clone(n.running), plans...) {
 		if end := n.end(o, now); end != scheduler.Never {
 			times = append(times, end)
 		}
 	}
+	if j.on != nil {
+		times = append(times, j.start)
+	}
 	slices.Sort(times)
 	for _, t := range times {
+		if j.on != nil && t > j.start {
+			break
+		}
 		if on := n.fit(j, now, t, plans); on != nil {
-			p := *j
-			p.start, p.on = t, on
-			return &p
+			return t, on
 		}
 	}
-	return nil
+	return scheduler.Never, nil
 }
 
 // end is when o is expected to be gone; a job over its limit, a moment from now.

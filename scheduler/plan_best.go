@@ -1,0 +1,514 @@
+package scheduler
+
+import (
+	"slices"
+	"time"
+
+	"github.com/berth-sched/berth/topology"
+)
+
+// maxSweeps bounds how often a pass walks the queue for plans that can move;
+// after that it walks it for starts alone, until there are none.
+const maxSweeps = 8
+
+// bestPlan is the planning pass of profile Best. Plans of the last pass stand.
+// In order of the queue each record that waits is tried beside the plans of
+// others; what has a plan is tried at every instant before its start, but only
+// if something has become free on a node that would let it start earlier. Since
+// a plan that moves leaves a place that others may use, the queue is walked until
+// nothing changes.
+func (e *engine) bestPlan(dst []Decision) []Decision {
+	p := &e.plans
+	if p.open {
+		if p.cal == nil {
+			p.openCalendars(e) // restored from a snapshot
+			e.catchUp()
+		}
+		if e.unchanged() {
+			return dst
+		}
+	}
+	p.inPass = true
+	e.syncPlans()
+	all := e.loose()
+	e.orderPlans(all)
+	e.try.withdrawn = false
+	starts := int32(0)
+	for sweep := 0; ; sweep++ {
+		from := len(p.log)
+		p.moved = false
+		dst = e.sweepQueue(dst, &starts, sweep < maxSweeps)
+		if len(p.log) == from || !p.moved {
+			break
+		}
+	}
+	p.inPass = false
+	for id := range p.all[:p.n] {
+		p.all[id].checked = 0
+	}
+	p.log = p.log[:0]
+	p.vacant.Clear()
+	p.seen, p.seenNoted = planSeen{e.freed, e.seq, e.arrivals, true}, p.noted
+	return dst
+}
+
+// unchanged reports whether a planning pass would find everything as the last
+// one left it.
+func (e *engine) unchanged() bool {
+	p := &e.plans
+	if p.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) || e.par.Plan.Interval > 0 {
+		return false
+	}
+	for _, at := range p.nextAt {
+		if at <= e.now {
+			return false
+		}
+	}
+	return true
+}
+
+// orderPlans lists the booked plans in order of the queue. With all, every plan
+// is to be looked at. In best effort, plans that were made in another order than
+// that of the queue are made anew from the first on that another of higher rank
+// stands behind.
+func (e *engine) orderPlans(all bool) {
+	p := &e.plans
+	p.order = p.order[:0]
+	if p.n == len(p.free) {
+		return
+	}
+	for i, rec := range e.records() {
+		j := &e.jobs.rows[rec.row]
+		if j.plan == 0 || j.qgen != rec.gen {
+			continue
+		}
+		if id := e.planOf(&rec); id >= 0 {
+			x := &p.all[id]
+			x.pos, x.checked = int32(i), 0
+			if all {
+				x.checked = -1
+			}
+			p.order = append(p.order, id)
+		}
+	}
+	if e.par.Plan.Promise != PromiseBestEffort {
+		return
+	}
+	least, cut := p.serial+1, len(p.order)
+	for i := len(p.order) - 1; i >= 0; i-- {
+		if x := &p.all[p.order[i]]; x.serial < least {
+			least = x.serial
+		} else {
+			cut = i
+		}
+	}
+	for _, id := range p.order[cut:] {
+		e.dropPlan(id)
+	}
+	p.order = p.order[:cut]
+	e.catchUp()
+}
+
+// sweepQueue walks the queue once.
+func (e *engine) sweepQueue(dst []Decision, starts *int32, moves bool) []Decision {
+	par, p := &e.par.Plan, &e.plans
+	w := walk{moves: moves}
+	tested := int32(0)
+	p.lifted = false
+	for i, rec := range e.records() {
+		j := &e.jobs.rows[rec.row]
+		if j.qgen != rec.gen {
+			continue
+		}
+		if tested++; par.MaxTest > 0 && tested > par.MaxTest || par.MaxStarts > 0 && *starts >= par.MaxStarts {
+			break
+		}
+		w.rec, w.pos, w.id = rec, int32(i), e.planOf(&rec)
+		w.licences = false
+		if !e.gate(rec) {
+			dst = e.reclaimLicenses(dst, rec)
+			if w.licences = j.reason == ReasonLicenses; !w.licences {
+				e.losePlan(&w)
+				continue
+			}
+		}
+		w.room = par.Depth == 0 || w.held < par.Depth
+		if w.id >= 0 && !w.room && par.Promise == PromiseBestEffort {
+			e.losePlan(&w)
+		}
+		if w.id >= 0 && e.stands(w.id, moves) {
+			w.waits(j, p.all[w.id].why)
+			continue
+		}
+		mark := len(dst)
+		dst = e.planRecord(dst, &w)
+		if len(dst) > mark && len(p.stales) > 0 {
+			e.catchUp() // victims were told to go
+		}
+		if j = &e.jobs.rows[rec.row]; j.running() {
+			*starts++
+		}
+	}
+	return dst
+}
+
+// A walk is where a sweep stands.
+type walk struct {
+	rec      record
+	pos      int32 // of the record in the queue
+	id       int32 // its plan, -1 none
+	held     int32 // plans above it
+	blocked  bool  // one above it waits
+	room     bool  // fewer plans than Depth are above it
+	licences bool  // it waits for licences at least
+	moves    bool  // plans may move
+}
+
+// waits notes that a record with a plan waits.
+func (w *walk) waits(j *job, why Reason) {
+	j.reason = why
+	if w.blocked && plannable(why) {
+		j.reason = ReasonPriority
+	}
+	w.blocked = true
+	w.held++
+}
+
+// losePlan takes a record's plan from it.
+func (e *engine) losePlan(w *walk) {
+	j := &e.jobs.rows[w.rec.row]
+	if w.id >= 0 {
+		e.dropPlan(w.id)
+		e.catchUp()
+		e.plans.moved = true
+		w.id = -1
+	}
+	e.showPlan(j)
+}
+
+// showPlan sets the start that a waiting job shows: the earliest of its plans.
+func (e *engine) showPlan(j *job) {
+	j.start, j.end = Never, Never
+	for id := j.plan - 1; id >= 0; id = e.plans.all[id].next - 1 {
+		if x := &e.plans.all[id]; x.start < j.start {
+			j.start, j.end = x.start, x.start.Add(x.limit)
+		}
+	}
+}
+
+// stands reports whether a plan need not be looked at: nothing has become free
+// that would let it start earlier since it was compared with everything before
+// its start. A plan that had to make room takes its place again if it is free.
+func (e *engine) stands(id int32, moves bool) bool {
+	p := &e.plans
+	x := &p.all[id]
+	if !x.booked && len(x.grants) > 0 {
+		if x.broken || !e.fitsBack(x) {
+			return false
+		}
+		e.bookPlan(id)
+	}
+	switch {
+	case e.pre.on, x.booked && x.start <= e.now, x.checked < 0, !x.booked && e.inWindow(x.start):
+		return false
+	case x.checked == len(p.log):
+		return true
+	}
+	if e.gains(x, moves) {
+		return false
+	}
+	x.checked = len(p.log)
+	return true
+}
+
+func (e *engine) inWindow(t Time) bool {
+	w := e.par.Plan.Window
+	return t != Never && (w == Infinite || t <= e.now.Add(w))
+}
+
+// gains reports whether a node on which something has become free would let a
+// plan start earlier, others permitting.
+func (e *engine) gains(x *plan, moves bool) bool {
+	p := &e.plans
+	j := &e.jobs.rows[x.row]
+	c := &e.classes.rows[j.classes[x.pair]]
+	ask, ok := e.pool.Ask(c.pool)
+	if !ok {
+		return false
+	}
+	until := x.start + 1
+	if x.start == Never {
+		until = Never
+	}
+	if !moves {
+		until = e.now + 1
+	}
+	span := spanOf(x.limit)
+	for _, n := range p.log[x.checked:] {
+		if !c.nodes.Has(n) || !e.up.Has(n) {
+			continue
+		}
+		if x.booked && holds(x, n) {
+			if p.cal[n].runUp(ask, span, e.now, x.start, x.end) < until {
+				return true
+			}
+		} else if start, _ := p.cal[n].window(ask, span, e.now, e.grain()); start < until {
+			return true
+		}
+	}
+	return false
+}
+
+func holds(x *plan, n topology.NodeID) bool {
+	at := indexOfGrant(x.grants, n)
+	return at < len(x.grants) && x.grants[at].node == n
+}
+
+// planRecord tries a record now, and plans for it if it may have a plan.
+func (e *engine) planRecord(dst []Decision, w *walk) []Decision {
+	p := &e.plans
+	j := &e.jobs.rows[w.rec.row]
+	limit := e.timeLimit(j, int(w.rec.pair))
+	if w.id >= 0 && p.all[w.id].limit != limit {
+		e.losePlan(w)
+	}
+	if w.id >= 0 && p.all[w.id].booked {
+		return e.compress(dst, w)
+	}
+	if w.id >= 0 && len(p.all[w.id].grants) > 0 {
+		x := &p.all[w.id]
+		e.leave(x)
+		if x.broken {
+			e.liftOn(x, w.pos)
+		}
+		x.grants, x.broken = x.grants[:0], false
+	}
+	return e.newcomer(dst, w, limit)
+}
+
+// compress takes a plan out and puts it back at its earliest fit.
+func (e *engine) compress(dst []Decision, w *walk) []Decision {
+	p := &e.plans
+	x := &p.all[w.id]
+	e.unbookPlan(w.id)
+	e.ownNodes(x.grants)
+	due := x.start <= e.now
+	until, only := x.start+1, (*topology.NodeSet)(nil) // at its start others nodes may do better
+	if due || !w.moves {
+		until = e.now + 1
+	}
+	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; c.one && x.checked >= 0 && !e.pre.on && !due {
+		only = e.changedSince(x)
+	}
+	at, ok := e.earliest(w.rec, x.limit, until, only)
+	p.disown()
+	if ok && at <= e.now {
+		return e.startPlanned(dst, w)
+	}
+	if e.pre.on {
+		if dst = e.preempt(dst, w.rec, p); e.jobs.rows[w.rec.row].running() {
+			e.started(w)
+			return dst
+		}
+	}
+	switch {
+	case due:
+		e.leave(x)
+		x.grants = x.grants[:0]
+		return e.newcomer(dst, w, x.limit)
+	case ok && !(at == x.start && e.sameNodes(x)):
+		e.leave(x)
+		e.putPlan(w, at)
+	default:
+		e.bookPlan(w.id)
+		x.checked = len(p.log)
+	}
+	w.waits(&e.jobs.rows[w.rec.row], x.why)
+	return dst
+}
+
+// sameNodes reports whether the place in the scratch is on the nodes of a plan.
+func (e *engine) sameNodes(x *plan) bool {
+	return slices.EqualFunc(e.try.nodes, x.grants, func(n topology.NodeID, g nodeGrant) bool { return n == g.node })
+}
+
+// changedSince is the node of a plan for one, and those on which something has
+// become free since the plan was compared with them: all that need be looked at.
+func (e *engine) changedSince(x *plan) *topology.NodeSet {
+	p := &e.plans
+	p.only.Clear()
+	p.only.Add(x.grants[0].node)
+	for _, n := range p.log[x.checked:] {
+		p.only.Add(n)
+	}
+	return &p.only
+}
+
+// putPlan books a plan at t with what the scratch holds.
+func (e *engine) putPlan(w *walk, t Time) {
+	p := &e.plans
+	x := &p.all[w.id]
+	x.start, x.end = t, e.planEnd(t, x.limit)
+	x.pick = e.jobs.rows[x.row].licenses.pick
+	if e.inWindow(t) {
+		x.grants = copyGrants(x.grants, e.try.nodes, e.try.grants)
+		e.bookPlan(w.id)
+	}
+	x.checked = len(p.log)
+	p.moved = true
+	e.showPlan(&e.jobs.rows[x.row])
+}
+
+// newcomer tries a record that has no place in the calendars, and gives it one.
+func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decision {
+	p := &e.plans
+	j := &e.jobs.rows[w.rec.row]
+	c := &e.classes.rows[j.classes[w.rec.pair]]
+	if j.reason >= reasonLimits {
+		j.reason = ReasonResources
+	}
+	prefers := e.prefers(j, w.rec.pair)
+	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
+	until := Never
+	if !may {
+		if until = e.now + 1; c.futile == e.passNo && limit >= c.futileLimit && c.futileAt == len(p.log) {
+			if w.blocked && plannable(j.reason) {
+				j.reason = ReasonPriority
+			}
+			e.losePlan(w)
+			return dst
+		}
+	}
+	at, ok := e.earliest(w.rec, limit, until, nil)
+	if may && w.id < 0 && (!ok || at > e.now) && e.lower(w) {
+		e.liftBelow(w.pos)
+		at, ok = e.earliest(w.rec, limit, until, nil)
+	}
+	if ok && at <= e.now {
+		return e.startPlanned(dst, w)
+	}
+	if prefers {
+		return dst // the record that asks follows
+	}
+	why := e.why(j.classes[w.rec.pair])
+	if w.licences {
+		why = ReasonLicenses
+	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 {
+		c.futile, c.futileLimit, c.futileAt = e.passNo, limit, len(p.log)
+	}
+	j.reason = why
+	if e.pre.on {
+		if dst = e.preempt(dst, w.rec, p); j.running() {
+			e.started(w)
+			return dst
+		}
+		e.catchUp()
+		if at, ok = e.earliest(w.rec, limit, until, nil); ok && at <= e.now {
+			ok = false // it waits for what it has just been refused
+		}
+	}
+	if w.blocked && plannable(why) {
+		j.reason = ReasonPriority
+	}
+	if !may || !plannable(why) && !w.licences {
+		e.losePlan(w)
+		return dst
+	}
+	if !e.admitsAsked(w.rec) {
+		// Over a limit whatever is free: no plan, and it blocks nobody.
+		e.losePlan(w)
+		return dst
+	}
+	if w.id < 0 {
+		w.id = e.newPlan(w.rec)
+	}
+	x := &p.all[w.id]
+	x.limit, x.why, x.pos = limit, why, w.pos
+	if !ok {
+		at = Never
+	}
+	e.putPlan(w, at)
+	w.blocked = true
+	w.held++
+	return dst
+}
+
+// startPlanned starts a record at the place in the scratch.
+func (e *engine) startPlanned(dst []Decision, w *walk) []Decision {
+	if !e.admits(w.rec) {
+		e.losePlan(w)
+		return dst
+	}
+	dst = e.start(dst, w.rec, w.blocked)
+	e.started(w)
+	return dst
+}
+
+// started makes calendars follow a record that has started.
+func (e *engine) started(w *walk) {
+	e.bookRunning(w.rec.row)
+	e.plans.moved = true
+}
+
+// lower reports whether plans below a newcomer have to make room for it.
+func (e *engine) lower(w *walk) bool {
+	p := &e.plans
+	if e.par.Plan.Promise != PromiseBestEffort || p.lifted {
+		return false
+	}
+	for i := len(p.order) - 1; i >= 0; i-- {
+		if x := &p.all[p.order[i]]; x.row >= 0 && x.booked {
+			return x.pos > w.pos
+		}
+	}
+	return false
+}
+
+// liftBelow takes all plans of lower rank out of the calendars; each goes back
+// to its place, if that is still free, when the walk comes to it.
+func (e *engine) liftBelow(pos int32) {
+	p := &e.plans
+	for _, id := range p.order {
+		if x := &p.all[id]; x.row >= 0 && x.booked && x.pos > pos {
+			e.unbookPlan(id)
+		}
+	}
+	p.bounds.reset()
+	p.lifted = true
+}
+
+// liftOn is liftBelow for the plans on the nodes of x.
+func (e *engine) liftOn(x *plan, pos int32) {
+	p := &e.plans
+	for i := range x.grants {
+		n := x.grants[i].node
+		for k := 0; k < len(p.on[n]); {
+			id := p.on[n][k]
+			y := &p.all[id]
+			if y.pos <= pos {
+				k++
+				continue
+			}
+			e.unbookPlan(id)
+			for m := range y.grants {
+				p.bounds.drop(y.grants[m].node)
+			}
+		}
+	}
+}
+
+// keptPlans are the plans that the start phase must heed, nil if there are none.
+func (e *engine) keptPlans() *planner {
+	if e.plans.live == 0 {
+		return nil
+	}
+	e.syncPlans()
+	return &e.plans
+}
+
+// loose reports whether anything has changed since the last planning pass that
+// is not noted by node.
+func (e *engine) loose() bool {
+	p := &e.plans
+	return !p.seen.valid || p.seen.freed-p.seenNoted != e.freed-p.noted
+}

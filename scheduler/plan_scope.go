@@ -1,0 +1,212 @@
+package scheduler
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// blockReserved readies a search for the reservations: which keep the job off
+// their nodes and cores, and which it must stay in.
+func (e *engine) blockReserved() {
+	s := &e.plans.find
+	if len(e.resv.all) == 0 {
+		return
+	}
+	s.mine = e.resvOf(s.spec)
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		switch {
+		case i == s.mine && x.flags&resvFlex != 0:
+			continue
+		case i == s.mine:
+			e.try.within.And(&x.nodes)
+		case s.mine >= 0 && e.passesOver(&e.resv.all[s.mine], x):
+			continue
+		}
+		switch {
+		case len(x.cores) > 0:
+			s.cores = append(s.cores, int32(i))
+		case i != s.mine:
+			s.block = append(s.block, int32(i))
+		}
+	}
+}
+
+// clearFrom returns the first start at or after at whose time meets no
+// reservation of node n for others.
+func (e *engine) clearFrom(n topology.NodeID, at Time) Time {
+	s := &e.plans.find
+	for i := 0; i < len(s.block); i++ {
+		x := &e.resv.all[s.block[i]]
+		if x.nodes.Has(n) && x.during(at, at.Add(s.limit)) {
+			if at = x.end; at == Never {
+				return Never
+			}
+			i = -1
+		}
+	}
+	return at
+}
+
+// lastClear returns the last start up to last whose time meets none, if at
+// does not.
+func (e *engine) lastClear(n topology.NodeID, at, last Time) Time {
+	s := &e.plans.find
+	for _, i := range s.block {
+		if x := &e.resv.all[i]; x.nodes.Has(n) && x.start > at {
+			if s.span == Never {
+				return at
+			}
+			last = min(last, x.start-s.span)
+		}
+	}
+	return last
+}
+
+// coresKept reports whether cores of node n are reserved.
+func (e *engine) coresKept(n topology.NodeID) bool {
+	for _, i := range e.plans.find.cores {
+		if e.resv.all[i].nodes.Has(n) {
+			return true
+		}
+	}
+	return false
+}
+
+// overlayCores regards as used in a row of node n what reservations keep from
+// the job over its limit from t.
+func (e *engine) overlayCores(sh *gres.Shape, row []uint64, n topology.NodeID, t Time) {
+	s := &e.plans.find
+	used := sh.UsedCores(row)
+	for _, i := range s.cores {
+		x := &e.resv.all[i]
+		if int(i) != s.mine && !x.during(t, t.Add(s.limit)) {
+			continue
+		}
+		at := indexOfGrant(x.cores, n)
+		if at == len(x.cores) || x.cores[at].node != n {
+			continue
+		}
+		for w, c := range x.cores[at].grant.Cores {
+			if int(i) == s.mine {
+				c = ^c
+				if left := sh.Cores() - 64*w; left < 64 {
+					c &= 1<<max(left, 0) - 1
+				}
+			}
+			used[w] |= c
+		}
+	}
+}
+
+// nextChange returns the first instant after t at which node n may give a
+// request more.
+func (e *engine) nextChange(n topology.NodeID, t Time) Time {
+	at := e.plans.nextStep(n, t)
+	for _, i := range e.plans.find.cores {
+		if x := &e.resv.all[i]; x.end > t && x.nodes.Has(n) {
+			at = min(at, x.end)
+		}
+	}
+	return at
+}
+
+// A licenseTurn is an instant at which the use of a licence pool changes.
+type licenseTurn struct {
+	at    Time
+	pool  int32
+	delta int64
+}
+
+// listLicenses lists how the use of licences changes from now on, by what runs
+// and what is planned.
+func (e *engine) listLicenses() {
+	p := &e.plans
+	p.licensed = p.licensed[:0]
+	add := func(u *licenseUse, at Time, sign int64) {
+		for i, a := range u.asks {
+			if at != Never && (!u.or || int(u.pick) == i) {
+				p.licensed = append(p.licensed, licenseTurn{at, a.pool, sign * a.count})
+			}
+		}
+	}
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; len(j.licenses.asks) > 0 && j.running() && j.end != Never {
+			add(&j.licenses, e.expectedEnd(j), -1)
+		}
+	}
+	for i := range p.all[:p.n] {
+		if x := &p.all[i]; x.row >= 0 && x.booked {
+			u := e.jobs.rows[x.row].licenses
+			u.pick = x.pick
+			add(&u, max(x.start, e.now+1), 1)
+			add(&u, x.end, -1)
+		}
+	}
+	slices.SortFunc(p.licensed, func(a, b licenseTurn) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.pool, b.pool), cmp.Compare(a.delta, b.delta))
+	})
+	p.licenseStale = false
+}
+
+// licensedFrom returns the first instant at or after t from which the licences
+// of the record are free for its whole limit; of alternatives it notes the one.
+func (e *engine) licensedFrom(t Time) Time {
+	s := &e.plans.find
+	u := &e.jobs.rows[s.record.row].licenses
+	if len(u.asks) == 0 {
+		return t
+	}
+	if e.plans.licenseStale {
+		e.listLicenses()
+	}
+	if u.or {
+		best := Never
+		for i, a := range u.asks {
+			if at := e.poolFrom(a, t); at < best {
+				best, u.pick = at, int16(i)
+			}
+		}
+		return best
+	}
+	for i := 0; i < len(u.asks); i++ {
+		if at := e.poolFrom(u.asks[i], t); at == Never {
+			return Never
+		} else if at > t {
+			t, i = at, -1
+		}
+	}
+	return t
+}
+
+// poolFrom is licensedFrom for one pool.
+func (e *engine) poolFrom(a licenseAsk, t Time) Time {
+	p := &e.plans
+	for i := 0; ; i++ {
+		end := t.Add(p.find.limit)
+		pool := &e.licenses.pools[a.pool]
+		use, peak := pool.used, int64(-1)
+		for _, x := range p.licensed {
+			if x.pool != a.pool || x.at >= end {
+				continue
+			}
+			if x.at > t {
+				peak = max(peak, use)
+			}
+			use += x.delta
+		}
+		if max(peak, use)+a.count <= pool.total {
+			return t
+		}
+		for i < len(p.licensed) && (p.licensed[i].at <= t || p.licensed[i].pool != a.pool) {
+			i++
+		}
+		if i == len(p.licensed) {
+			return Never
+		}
+		t = p.licensed[i].at
+	}
+}

@@ -1,0 +1,112 @@
+package scheduler
+
+// visitPlans visits the kept plans and what has become free since they were last
+// looked at. Calendars and bounds follow from the books.
+func (e *engine) visitPlans(c *codec) {
+	p := &e.plans
+	if e.cfg.Profile == ProfileSlurm {
+		return
+	}
+	c.bool(&p.open)
+	c.uint(&p.serial)
+	c.uint(&p.noted)
+	c.uint(&p.seenNoted)
+	words := p.vacant.Words()
+	for w := range words {
+		c.uint(&words[w])
+	}
+	if tail := uint(len(e.nodes)) & 63; c.reading && c.err == nil && tail != 0 && words[len(words)-1]>>tail != 0 {
+		c.fail("nodes of plans")
+	}
+	var ids []int32
+	if !c.reading {
+		for id := range p.all[:p.n] {
+			if p.all[id].row >= 0 {
+				ids = append(ids, int32(id))
+			}
+		}
+	}
+	list(c, &ids, e.visitPlan)
+}
+
+func (e *engine) visitPlan(c *codec, id *int32) {
+	p := &e.plans
+	x := &plan{}
+	if !c.reading {
+		x = &p.all[*id]
+	}
+	e.visitRow(c, &x.row)
+	num(c, &x.pair)
+	num(c, &x.pick)
+	num(c, &x.limit)
+	num(c, &x.start)
+	num(c, &x.end)
+	c.uint(&x.serial)
+	num(c, &x.why)
+	c.bool(&x.booked)
+	c.bool(&x.broken)
+	list(c, &x.grants, func(c *codec, a *nodeGrant) {
+		num(c, &a.node)
+		visitGrant(c, &a.grant)
+	})
+	if !c.reading || c.err != nil {
+		return
+	}
+	rec := record{row: x.row, pair: x.pair}
+	if !e.soundPlan(x) || e.planOf(&rec) >= 0 {
+		c.fail("plan")
+		return
+	}
+	booked, serial := x.booked, p.serial
+	*id = e.newPlan(rec)
+	y := &p.all[*id]
+	x.next, x.booked = y.next, false
+	*y = *x
+	p.serial = serial
+	if booked {
+		e.list(*id)
+	}
+}
+
+// soundPlan reports whether a plan that was read could be one.
+func (e *engine) soundPlan(x *plan) bool {
+	j := &e.jobs.rows[x.row]
+	if j.state != StatePending || x.pair < 0 || int(x.pair) >= len(j.parts) || x.end < x.start || x.booked && (len(x.grants) == 0 || x.start == Never) {
+		return false
+	}
+	for i := range x.grants {
+		a := &x.grants[i]
+		if a.node < 0 || int(a.node) >= len(e.nodes) || i > 0 && x.grants[i-1].node >= a.node {
+			return false
+		}
+		sh := e.pool.Shape(int32(a.node))
+		if sh.CheckGrant(make([]uint64, sh.RowLen()), &a.grant) != nil {
+			return false
+		}
+	}
+	return x.pick >= 0 && (x.pick == 0 || int(x.pick) < len(j.licenses.asks))
+}
+
+// hashPlans folds the plans into one number.
+func (e *engine) hashPlans() uint64 {
+	h := uint64(0)
+	if e.cfg.Profile == ProfileSlurm {
+		return h
+	}
+	for i := range e.plans.all[:e.plans.n] {
+		x := &e.plans.all[i]
+		if x.row < 0 {
+			continue
+		}
+		v := mix(uint64(e.jobs.rows[x.row].id)) ^ uint64(x.pair)
+		v = mix(mix(v^uint64(x.start)) ^ uint64(x.end))
+		for k := range x.grants {
+			v = mix(v ^ uint64(x.grants[k].node))
+			for _, w := range x.grants[k].grant.Cores {
+				v = mix(v ^ w)
+			}
+		}
+		h += v
+	}
+	return h
+}
