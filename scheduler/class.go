@@ -65,7 +65,7 @@ type class struct {
 	futile      uint64 // number of the pass in which it failed beside plans
 	futileLimit time.Duration
 	memo        searchMemo // of victims
-	futileAt    int // changes of the pass before it
+	futileAt    int        // changes of the pass before it
 }
 
 // A classTable interns classes.

@@ -64,8 +64,8 @@ type job struct {
 	alloc   []nodeGrant
 	spec    JobSpec
 
-	steps    *jobSteps // nil without
-	plan int32 // number of its first plan + 1, 0 none
+	steps *jobSteps // nil without
+	plan  int32     // number of its first plan + 1, 0 none
 
 	acct     jobAccount
 	licenses licenseUse

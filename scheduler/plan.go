@@ -87,7 +87,7 @@ type planner struct {
 	broken []int32
 
 	bounds       boundTable
-	find         search
+	find         planSearch
 	searching    bool
 	inPass       bool
 	own          topology.NodeSet // nodes whose bounds do not count in a search

@@ -56,7 +56,7 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 // one left it.
 func (e *engine) unchanged() bool {
 	p := &e.plans
-	if p.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) || e.par.Plan.Interval > 0 {
+	if e.pre.on || p.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) || e.par.Plan.Interval > 0 {
 		return false
 	}
 	for _, at := range p.nextAt {
@@ -126,7 +126,11 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32, moves bool) []Decisio
 		w.rec, w.pos, w.id = rec, int32(i), e.planOf(&rec)
 		w.licences = false
 		if !e.gate(rec) {
-			dst = e.reclaimLicenses(dst, rec)
+			if dst = e.reclaimLicenses(dst, rec); j.running() {
+				e.started(&w)
+				*starts++
+				continue
+			}
 			if w.licences = j.reason == ReasonLicenses; !w.licences {
 				e.losePlan(&w)
 				continue
@@ -309,6 +313,14 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 		if dst = e.preempt(dst, w.rec, p); e.jobs.rows[w.rec.row].running() {
 			e.started(w)
 			return dst
+		}
+		if len(p.stales) > 0 {
+			// Victims go: it may start when they are gone.
+			e.catchUp()
+			at, ok = e.earliest(w.rec, x.limit, until, nil)
+			ok = ok && at > e.now
+		} else if ok {
+			at, ok = e.earliest(w.rec, x.limit, until, only)
 		}
 	}
 	switch {

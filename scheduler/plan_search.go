@@ -38,10 +38,10 @@ func (a *candidate) less(b *candidate) bool {
 	return a.node < b.node
 }
 
-// A search finds the earliest start of a record: candidates are taken in order
+// A planSearch finds the earliest start of a record: candidates are taken in order
 // of time, and nodes whose calendars let the request pass are collected until
 // they are enough.
-type search struct {
+type planSearch struct {
 	heap   []candidate
 	ready  []readyNode
 	now    []candidate // nodes of a one-node request that are free at this instant, if devices need not be near
@@ -60,6 +60,8 @@ type search struct {
 	block  []int32 // reservations that keep others off their nodes
 	cores  []int32 // reservations of cores
 	mine   int     // the job's reservation, -1 none
+	told   bool    // why says what the topology said of now
+	one    bool    // any one node does
 	varies bool    // what nodes give matters, not only how many do
 	fresh  bool    // nodes have come since they were last tried
 	why    topology.Refusal
@@ -71,7 +73,7 @@ type readyNode struct {
 	last Time
 }
 
-func (s *search) push(c candidate) {
+func (s *planSearch) push(c candidate) {
 	if c.kind != candWord && c.at > s.from {
 		c.at = roundTo(c.at, s.grain)
 	}
@@ -92,7 +94,7 @@ func (s *search) push(c candidate) {
 	h[i] = c
 }
 
-func (s *search) pop() candidate {
+func (s *planSearch) pop() candidate {
 	h := s.heap
 	top := h[0]
 	n := len(h) - 1
@@ -139,7 +141,7 @@ func (e *engine) earliest(rec record, limit time.Duration, until Time, only *top
 		return Never, false
 	}
 	span := spanOf(limit)
-	*s = search{
+	*s = planSearch{
 		heap: s.heap[:0], ready: s.ready[:0], now: s.now[:0], block: s.block[:0], cores: s.cores[:0], mine: -1, steps: s.steps, tries: s.tries, why: s.why,
 		record: rec, class: c, spec: &j.spec, ask: ask, limit: limit, span: span, from: e.now, until: until, grain: e.grain(),
 		bounds: p.bounds.of(ask, span, len(e.nodes)),
@@ -203,6 +205,9 @@ func (e *engine) sweep() (Time, bool) {
 	for len(s.heap) > 0 {
 		x := s.pop()
 		s.steps++
+		if x.at > e.now {
+			e.explainNow()
+		}
 		switch x.kind {
 		case candWord:
 			e.openWord(int(x.node))
@@ -228,7 +233,31 @@ func (e *engine) sweep() (Time, bool) {
 			}
 		}
 	}
+	e.explainNow()
 	return Never, false
+}
+
+// explainNow lets the topology say why the nodes that are free now will not do,
+// if they are too few to be tried.
+func (e *engine) explainNow() {
+	s, w := &e.plans.find, &e.try
+	if s.told || s.one {
+		return
+	}
+	s.told = true
+	c := s.class
+	if c.required != nil || c.levels == nil && e.topos[e.parts[c.key.part].topo].fitter.Kind() == topology.KindFlat {
+		return
+	}
+	w.fit.Clear()
+	clear(w.cols.Fit)
+	clear(w.near.Fit)
+	for _, r := range s.ready {
+		e.column(r.node, e.now, c.firstPass == gres.PassNear)
+	}
+	if !e.place(c, &attempt{at: e.now, limit: s.limit, plans: &e.plans, filled: true}) {
+		s.why = w.refusal
+	}
 }
 
 // openWord puts the nodes of a word in their places.
@@ -444,6 +473,7 @@ func (e *engine) tryAll(t Time, want int) bool {
 // tried says when to try again, if the nodes that are ready at t would not do.
 func (e *engine) tried(t Time, ok bool) bool {
 	s, w := &e.plans.find, &e.try
+	s.told = s.told || t == e.now
 	if s.tries++; ok {
 		return true
 	}
