@@ -232,7 +232,9 @@ type PlanParameters struct {
 	// MaxSteps bounds the work of one planning pass, in node tests; 0 none.
 	// The pass goes on where it stopped. Stands for Slurm's bf_max_time.
 	MaxSteps int64 `json:",omitempty"`
-	// MaxSlots bounds the slots of the map; 0 none. Slurm: bf_node_space_size.
+	// MaxSlots bounds the slots of the map: a planning pass ends at the first
+	// job that would plan when the map has as many. Default: MaxTest in profile
+	// Slurm, else 0: none. Slurm: bf_node_space_size.
 	MaxSlots int32 `json:",omitempty"`
 	// HetPrio aggregates a het job's components: "", "min", "avg", "max".
 	HetPrio string `json:",omitempty"`

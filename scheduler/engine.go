@@ -116,6 +116,9 @@ func (p Parameters) effective(profile Profile) Parameters {
 		if p.Plan.MaxTest == 0 {
 			p.Plan.MaxTest = 500
 		}
+		if p.Plan.MaxSlots == 0 {
+			p.Plan.MaxSlots = p.Plan.MaxTest
+		}
 		p.StepPassing = true
 	} else {
 		def(&p.Preempt.Settle, defaultSettle)

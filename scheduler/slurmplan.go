@@ -125,10 +125,10 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 			j.reason = ReasonPriority
 		}
 		if e.blocks(j) && e.reserves(j, int(rec.pair)) {
+			if par.MaxSlots > 0 && len(e.slurm.nodes.slots) >= int(par.MaxSlots) {
+				break // the map is full: shown, and nothing kept
+			}
 			e.slurmReserve(rec, t, limit, first)
-		}
-		if par.MaxSlots > 0 && len(e.slurm.nodes.slots) >= int(par.MaxSlots) {
-			break
 		}
 	}
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
