@@ -283,3 +283,103 @@ func parseInstances(dst []DeviceGrant, gr *group, e DeviceGrant, in string, at i
 	}
 	return dst, 0, nil
 }
+
+// AppendIdle appends the instances of node that exist and are not in use, as
+// grants of one each, by group, device and start. They are what [Pool.AddIdle]
+// takes.
+func (p *Pool) AppendIdle(dst []DeviceGrant, node int32) []DeviceGrant {
+	sh, row := p.Shape(node), p.Row(node)
+	if sh == nil {
+		return dst
+	}
+	for k := range sh.groups {
+		g := &sh.groups[k]
+		if g.part == nil {
+			continue
+		}
+		for d := range g.devs {
+			w := PartitionState(row[g.off+d])
+			for i := range g.part.MemorySlices {
+				if at := w.idleAt(i); at > 0 {
+					dst = append(dst, DeviceGrant{Group: uint16(k), Type: g.types[at-1], Device: int16(d), Start: uint8(i), Units: 1})
+				}
+			}
+		}
+	}
+	return dst
+}
+
+// AddIdle says that an instance exists on node and is not in use, and reports
+// whether that can be; if not, nothing changes. It allocates.
+func (p *Pool) AddIdle(node int32, d *DeviceGrant) bool {
+	if node < 0 || int(node) >= p.Len() {
+		return false
+	}
+	sh := p.Shape(node)
+	if sh == nil || int(d.Group) >= len(sh.groups) || sh.groups[d.Group].part == nil {
+		return false
+	}
+	g := &sh.groups[d.Group]
+	k := g.profile(d.Type)
+	if k < 0 || d.Device < 0 || int(d.Device) >= len(g.devs) || d.Start > 7 {
+		return false
+	}
+	row := slices.Clone(p.Row(node))
+	w := &row[g.off+int(d.Device)]
+	before := PartitionState(*w)
+	if !g.part.fits(before, k, int(d.Start)) {
+		return false
+	}
+	state, _ := g.part.Take(before, g.placeOf(d))
+	state = g.part.Give(state, g.placeOf(d))
+	if len(g.part.AppendPlaces(nil, state)) != len(g.part.AppendPlaces(nil, before))+1 {
+		return false // it would displace another
+	}
+	*w = uint64(state)
+	p.SetRow(node, row)
+	return true
+}
+
+// SameUse reports whether rows a and b say that the same is in use, whatever
+// instances exist idle.
+func (s *Shape) SameUse(a, b []uint64) bool {
+	for i := range a {
+		if a[i] != b[i] && !s.sameHeld(i, a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// sameHeld reports whether word i of a row is the state of a device that is
+// cut, and a and b have the same instances in use.
+func (s *Shape) sameHeld(i int, a, b uint64) bool {
+	for k := range s.groups {
+		if g := &s.groups[k]; g.part != nil && i >= g.off && i < g.off+len(g.devs) {
+			return PartitionState(a).Held() == PartitionState(b).Held()
+		}
+	}
+	return false
+}
+
+// GrantMilli returns what d takes of whole devices, in thousandths: its units,
+// or of a device that is divided or cut, its part of it.
+func (s *Shape) GrantMilli(d *DeviceGrant) int64 {
+	g := &s.groups[d.Group]
+	switch {
+	case g.part != nil:
+		return d.Units * 1000 * int64(g.part.Profiles[g.profile(d.Type)].Memory) / int64(g.part.MemorySlices)
+	case d.Device >= 0 && g.flags&Divisible != 0:
+		return d.Units * 1000 / g.devs[d.Device].units
+	}
+	return d.Units * 1000
+}
+
+// WholeDevices returns the number of devices of group g, the count of one
+// without devices.
+func (s *Shape) WholeDevices(g int) int64 {
+	if n := len(s.groups[g].devs); n > 0 && s.groups[g].over < 0 {
+		return int64(n)
+	}
+	return s.groups[g].count
+}

@@ -108,7 +108,7 @@ func (e *engine) readAlloc(g *nodeGrant, a *NodeAlloc) error {
 		if group < 0 || !known || d.Index < -1 || d.Index > 1<<14 {
 			return fmt.Errorf("device %s:%s number %d: %w", d.Name, d.Type, d.Index, ErrSpec)
 		}
-		g.grant.Devices = append(g.grant.Devices, gres.DeviceGrant{Group: uint16(group), Type: typ, Device: int16(d.Index), Units: d.Units})
+		g.grant.Devices = append(g.grant.Devices, gres.DeviceGrant{Group: uint16(group), Type: typ, Device: int16(d.Index), Units: d.Units, Start: d.Start})
 	}
 	return nil
 }

@@ -12,8 +12,11 @@ func (e *engine) Apply(now Time, ev Event) error {
 	if now < e.now {
 		return fmt.Errorf("scheduler: apply %s at %d: the last call was at %d: %w", ev.Kind, now, e.now, ErrTime)
 	}
+	owners := len(e.owners.names)
 	err := e.dispatch(now, &ev)
-	if err == nil {
+	if err != nil {
+		e.owners.truncate(owners)
+	} else {
 		e.now = now
 		e.pool.Forget()
 		e.closeAccounts()

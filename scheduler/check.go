@@ -62,10 +62,8 @@ func (e *engine) check() {
 		if onNode[i] != len(e.nodes[i].jobs) {
 			fail("node %d: %d jobs hold it, %d are listed", i, onNode[i], len(e.nodes[i].jobs))
 		}
-		for w, x := range e.pool.Row(int32(i)) {
-			if x != rows[i][w] {
-				fail("node %d word %d: the pool has %#x, the jobs hold %#x", i, w, x, rows[i][w])
-			}
+		if row := e.pool.Row(int32(i)); !e.pool.Shape(int32(i)).SameUse(row, rows[i]) {
+			fail("node %d: the pool has %#x, the jobs hold %#x", i, row, rows[i])
 		}
 	}
 	c := &e.counts

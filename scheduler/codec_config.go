@@ -58,6 +58,9 @@ func visitDeviceSpec(c *codec, v *DeviceSpec) {
 	c.str(&v.Links)
 	c.str(&v.Flags)
 	c.str(&v.UUID)
+	c.str(&v.Model)
+	c.str(&v.Plain)
+	c.str(&v.Scope)
 }
 
 func visitDomainSpec(c *codec, v *DomainSpec) {
@@ -306,6 +309,7 @@ func visitSelectParameters(c *codec, v *SelectParameters) {
 	c.str(&v.Fragmentation)
 	list(c, &v.Workload, visitTaskSpec)
 	num(c, &v.WorkloadHalfLife)
+	num(c, &v.ReconfigureDelay)
 }
 
 func visitTaskSpec(c *codec, v *TaskSpec) {

@@ -249,6 +249,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o gres.Options, list *topolog
 			}
 		}
 	}
+	e.ownDevices(&r, s)
 	key := classKey{part: part, req: r, fit: fitKey{
 		min: r.MinNodes, max: r.MaxNodes, list: s.NodeList, exclude: s.Exclude, feature: ask.text, contiguous: s.Contiguous,
 		preferred: ask.preferred, spread: s.Spread, segment: s.Segment, spreadSeg: s.SpreadSegments, consolidate: s.ConsolidateSegments, switches: s.Switches,

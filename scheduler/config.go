@@ -312,6 +312,9 @@ type SelectParameters struct {
 	// GpuClustering, FGD or FillUp, in any case; empty is first fit in node
 	// order. Kubernetes: scoring plug-ins.
 	Fragmentation string `json:",omitempty"`
+	// ReconfigureDelay is what cutting devices anew takes: the job's time limit
+	// begins so much later. See DeviceSpec.Model.
+	ReconfigureDelay time.Duration `json:",omitempty"`
 	// Workload is what FGD and FillUp expect to be asked for; if empty they
 	// learn it from what is submitted.
 	Workload []TaskSpec `json:",omitempty"`

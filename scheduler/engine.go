@@ -33,6 +33,8 @@ type engine struct {
 	unroll     int32 // TopoMaxSizeUnroll, 0 off
 	classes    classTable
 	users      nameTable
+	owners     nameTable // of devices with a scope
+	scopes     []nameScope
 	licenses   licenses
 	acct       *accounting                  // nil without accounts and QOS
 	features   map[string]*topology.NodeSet // looked up, never ranged over

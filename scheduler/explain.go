@@ -89,6 +89,9 @@ type Explanation struct {
 	// Funnel has the node counts, one a stage; it ends with the stage at
 	// which too few were left.
 	Funnel []FunnelStep
+	// Short says what the nodes lack that have what is asked, but not free now;
+	// most nodes first.
+	Short []NodeShort
 	// Topology says what is in the way if the funnel ends there, else nil.
 	Topology *TopologyBlock
 	// Limits are the limits in the way.
@@ -142,6 +145,9 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		b = append(b, ' ')
 		b = append(b, f.Stage.String()...)
 		b = append(b, '\n')
+		if f.Stage == StageFree {
+			b = e.appendShort(b)
+		}
 	}
 	if t := e.Topology; t != nil {
 		b = append(b, "  topology: "...)
@@ -170,6 +176,15 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		b = append(b, "  would start now "...)
 		b = append(b, c.Text...)
 		b = append(b, '\n')
+	}
+	return b
+}
+
+func (e *Explanation) appendShort(b []byte) []byte {
+	for _, s := range e.Short {
+		b = append(b, "      "...)
+		b = strconv.AppendInt(b, int64(s.Nodes), 10)
+		b = append(append(append(b, " not: "...), s.Why...), '\n')
 	}
 	return b
 }

@@ -89,6 +89,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology
 		return
 	}
 	left.And(free)
+	x.Short = e.shortages(c, capable, free)
 	if !step(StageFree) {
 		x.Changes = e.changes(int(x.Wanted), capable, free)
 		return

@@ -129,7 +129,7 @@ func (e *engine) buildSchema() error {
 		e.coreWords = max(e.coreWords, s.CoreWords())
 		e.counts.CPUMilli += s.MilliCPU()
 		if g := s.Group(gres.NameGPU); g >= 0 {
-			e.counts.GPUMilli += 1000 * max(s.GroupCount(g), int64(s.NumDevices(g)))
+			e.counts.GPUMilli += 1000 * s.WholeDevices(g)
 		}
 		if e.weightOf(topology.NodeID(i)) != e.weightOf(0) {
 			e.weighted = true

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -249,7 +250,9 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	}
 	j.flags |= flagUnconfirmed
 	j.reason = ReasonNone
-	j.start, j.end = e.now, e.now.Add(j.limit)
+	var cutting time.Duration
+	dst, cutting = e.reconfigure(dst, r)
+	j.start, j.end = e.now, e.now.Add(j.limit).Add(cutting)
 	e.counts.Pending--
 	e.counts.Running++
 	e.counts.Starts++
@@ -259,6 +262,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	e.pushLimit(r)
 	dst = e.decide(dst, r, OpStart)
 	d := &dst[len(dst)-1]
+	d.At = e.now.Add(cutting)
 	d.Backfill = backfill
 	j.seq = d.Seq
 	return dst
@@ -324,7 +328,9 @@ func (e *engine) use(j *job) jobUse {
 		u.memMiB += a.grant.MemMiB
 		s := e.pool.Shape(int32(a.node))
 		for _, d := range a.grant.Devices {
-			u.gpuMilli += gpuMilli(s, int(d.Group), int(d.Device), d.Units)
+			if s.GroupName(int(d.Group)) == gres.NameGPU {
+				u.gpuMilli += s.GrantMilli(&d)
+			}
 		}
 	}
 	return u

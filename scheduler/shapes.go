@@ -40,6 +40,7 @@ func (e *engine) buildShape(n *NodeSpec) (_ *gres.Shape, drain string, err error
 	if c.Groups, drain, err = e.buildGroups(n, &c); err != nil {
 		return nil, "", fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
 	}
+	e.noteScopes(c.Groups)
 	s, err := gres.NewShape(c)
 	if err != nil {
 		return nil, "", fmt.Errorf("scheduler: read node %s: %w", n.Names, err)
@@ -53,8 +54,24 @@ func (e *engine) buildShape(n *NodeSpec) (_ *gres.Shape, drain string, err error
 // node must not be used; empty if it may.
 func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.GroupConfig, drain string, err error) {
 	conf, err := gres.ParseNodeGRES(n.GRES)
-	if err != nil || len(conf) == 0 {
+	if err != nil {
 		return nil, "", err
+	}
+	cut, rest, err := e.cutGroups(n, c)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(cut) > 0 {
+		plain := *n
+		plain.Devices, n = rest, &plain
+		conf = slices.DeleteFunc(conf, func(a gres.ConfGRES) bool {
+			return slices.ContainsFunc(cut, func(g gres.GroupConfig) bool { return e.devices.Name(g.Name) == a.Name })
+		})
+		// The cut groups go first.
+		defer func() { groups = append(cut, groups...) }()
+	}
+	if len(conf) == 0 {
+		return nil, "", nil
 	}
 	types := e.cfg.GresTypes
 	for i := range conf {
@@ -77,6 +94,9 @@ func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.Gr
 	lines, problems := gres.CheckRecords(lines)
 	merged, more := gres.MergeNode(conf, lines, nil, false)
 	nc := gres.NodeConf{Name: n.Names, Shape: *c, GRES: conf, Types: types}
+	if err := e.scopesOf(n, &nc); err != nil {
+		return nil, "", err
+	}
 	groups, last := nc.Groups(e.devices, merged)
 	for _, p := range slices.Concat(problems, more, last) {
 		switch {

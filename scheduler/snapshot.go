@@ -116,6 +116,7 @@ func (e *engine) visitState(c *codec) {
 		return
 	}
 	e.visitReservations(c)
+	e.visitOwners(c)
 	e.visitJobs(c)
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {
@@ -143,6 +144,7 @@ func (e *engine) visitState(c *codec) {
 	e.visitQueue(c)
 	e.visitFailures(c)
 	e.visitPlacement(c)
+	e.visitIdleInstances(c)
 	if c.err == nil {
 		e.visitPlans(c)
 	}
@@ -272,19 +274,21 @@ func (e *engine) visitJob(c *codec, j *job) {
 	e.visitSteps(c, j)
 }
 
+func visitDevice(c *codec, d *gres.DeviceGrant) {
+	num(c, &d.Group)
+	num(c, &d.Type)
+	num(c, &d.Device)
+	num(c, &d.Start)
+	c.bool(&d.Recut)
+	num(c, &d.Units)
+}
+
 func visitGrant(c *codec, g *gres.Grant) {
 	list(c, &g.Cores, (*codec).uint)
 	num(c, &g.CPUs)
 	num(c, &g.MilliCPU)
 	num(c, &g.MemMiB)
-	list(c, &g.Devices, func(c *codec, d *gres.DeviceGrant) {
-		num(c, &d.Group)
-		num(c, &d.Type)
-		num(c, &d.Device)
-		num(c, &d.Start)
-		c.bool(&d.Recut)
-		num(c, &d.Units)
-	})
+	list(c, &g.Devices, visitDevice)
 	num(c, &g.Owner.Account)
 	num(c, &g.Owner.User)
 	c.uint(&g.Owner.Job)

@@ -113,6 +113,18 @@ type DeviceSpec struct {
 	Flags string `json:",omitempty"`
 	// UUID names the device for launchers; may be empty.
 	UUID string `json:",omitempty"`
+	// Model says that the devices are cut into instances as jobs need them: the
+	// name of a gres.PartitionModel ("H100-80GB"). A job asks for a profile by
+	// type ("gpu:1g.10gb:1"), and starts with OpReconfigure before it where the
+	// instance does not exist. NVIDIA: MIG; Kubernetes: partitionable devices.
+	Model string `json:",omitempty"`
+	// Plain is the profile that a request without type gets (Kubernetes: strategy
+	// single); empty refuses those (mixed).
+	Plain string `json:",omitempty"`
+	// Scope says whose jobs may be together on one device under shard, mps or a
+	// Model: "any", "account", "user" or "job". Empty is any; for mps in profile
+	// Best it is user.
+	Scope string `json:",omitempty"`
 }
 
 // PartitionState says what a partition does.

@@ -91,6 +91,11 @@ type DeviceAlloc struct {
 	Index int32
 	// Units: 1 for a whole device; shares, or milli-units of a divided one.
 	Units int64
+	// Start is the first memory slice of an instance of a device that is cut as
+	// jobs need it; Type is then its profile.
+	Start uint8 `json:",omitempty"`
+	// Recut says that the instance did not exist when the job was placed.
+	Recut bool `json:",omitempty"`
 }
 
 // A JobView is one job as the books have it. Slices and strings are valid

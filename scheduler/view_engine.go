@@ -142,7 +142,7 @@ func (e *engine) nodeAlloc(a *nodeGrant) NodeAlloc {
 	}
 	for _, d := range a.grant.Devices {
 		n.Devices = append(n.Devices, DeviceAlloc{
-			Name: e.devices.Name(sh.GroupName(int(d.Group))), Type: e.devices.Type(d.Type), Index: int32(d.Device), Units: d.Units,
+			Name: e.devices.Name(sh.GroupName(int(d.Group))), Type: e.devices.Type(d.Type), Index: int32(d.Device), Units: d.Units, Start: d.Start, Recut: d.Recut,
 		})
 	}
 	return n
@@ -168,7 +168,7 @@ func (e *engine) nodeView(id topology.NodeID) NodeView {
 		MemMiB: sh.MemMiB(), MemUsedMiB: sh.UsedMem(row), Jobs: int32(len(n.jobs)),
 	}
 	if g := sh.Group(gres.NameGPU); g >= 0 {
-		w.GPUs = max(sh.GroupCount(g), int64(sh.NumDevices(g)))
+		w.GPUs = sh.WholeDevices(g)
 		w.GPUMilliUsed = usedGPUMilli(sh, row, g)
 	}
 	return w
@@ -192,7 +192,7 @@ func gpuMilli(sh *gres.Shape, g, d int, units int64) int64 {
 	if sh.GroupName(g) != gres.NameGPU {
 		return 0
 	}
-	if d >= 0 && sh.GroupFlags(g)&gres.Divisible != 0 {
+	if d >= 0 && (sh.GroupFlags(g)&gres.Divisible != 0 || sh.GroupPartition(g) != nil) {
 		return units * 1000 / sh.DeviceUnits(g, d)
 	}
 	return units * 1000

@@ -31,6 +31,7 @@ import (
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
+//	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
 //	step job=1, then lines of id=0 tasks=2 cpus=1 nodes=1 gres=gpu:1 exact overlap immediate | endstep job=1, id=0 | steps job=1
 //	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
@@ -203,6 +204,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	}
 	c.Parameters.KillWait = a.seconds("killwait")
 	c.Parameters.Select.Fragmentation = a["policy"]
+	c.Parameters.Select.ReconfigureDelay = a.seconds("cutting")
 	if a.has("lln") {
 		c.Parameters.Select.Flags = []string{"CR_LLN"}
 	}
@@ -227,6 +229,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		c.Nodes = append(c.Nodes, scheduler.NodeSpec{
 			Names: f["nodes"], Sockets: int32(f.num("sockets")), CoresPerSocket: int32(f.num("cores")), ThreadsPerCore: int32(f.num("threads")),
 			MemMiB: f.num("mem"), GRES: f["gres"], Features: f.list("features"), Weight: uint32(f.num("weight")), CPUMilli: f.num("cpumilli"),
+			Devices: devicesOf(f),
 		})
 	}
 	s, err := e.make(c)

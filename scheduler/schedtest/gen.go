@@ -22,7 +22,11 @@ func GenConfig(t *rapid.T) scheduler.Config {
 			ThreadsPerCore: rapid.Int32Range(1, 2).Draw(t, "threads"), MemMiB: 1000,
 			Weight: rapid.Uint32Range(1, 2).Draw(t, "weight"), Features: []string{"f", "g"}[k:],
 		}
-		if g := rapid.IntRange(0, 4).Draw(t, "GPUs"); g > 0 {
+		switch g := rapid.IntRange(0, 5).Draw(t, "GPUs"); {
+		case g == 5:
+			s.GRES = "gpu:1"
+			s.Devices = []scheduler.DeviceSpec{{Name: "gpu", Model: "A30", Plain: "1g.6gb", Scope: rapid.SampledFrom([]string{"", "user", "job"}).Draw(t, "scope")}}
+		case g > 0:
 			s.GRES = fmt.Sprintf("gpu:%s:%d", rapid.SampledFrom([]string{"x", "y"}).Draw(t, "type"), g)
 		}
 		c.Nodes = append(c.Nodes, s)
@@ -136,7 +140,7 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 	case 3:
 		j.MinNodes = rapid.Int32Range(1, 2).Draw(t, "nodes")
 		j.TasksPerNode = rapid.Int32Range(1, 3).Draw(t, "tasks a node")
-		j.GRES = rapid.SampledFrom([]string{"gpu:1", "gpu:x:1", "gpu:y:2"}).Draw(t, "gres")
+		j.GRES = rapid.SampledFrom([]string{"gpu:2g.12gb:1", "gpu:1", "gpu:x:1", "gpu:y:2"}).Draw(t, "gres")
 	}
 	if rapid.Bool().Draw(t, "charged") {
 		j.Account = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "account")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -262,7 +263,15 @@ func (r *run) check(t *rapid.T) {
 					take(j.ID, thing{a.Node, "core", c})
 				}
 				for _, d := range a.Devices {
-					take(j.ID, thing{a.Node, d.Name, d.Index})
+					// An instance of a cut device: as many memory slices as its profile
+					// ("2g.12gb") of the generated model says.
+					slices := int32(1)
+					if strings.Contains(d.Type, "g.") {
+						slices = int32(d.Type[0] - '0')
+					}
+					for k := range slices {
+						take(j.ID, thing{a.Node, d.Name, d.Index*8 + int32(d.Start) + k})
+					}
 				}
 				mem[a.Node] += a.MemMiB
 			}

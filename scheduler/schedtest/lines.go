@@ -119,3 +119,22 @@ func (e *env) steps(job scheduler.JobID) string {
 	})
 	return b.String()
 }
+
+// devicesOf makes the device records of a line of nodes: mig=MODEL:COUNT cuts
+// GPUs as jobs need it, shares=NAME:COUNT:SCOPE says whose jobs may share a GPU.
+func devicesOf(f fields) (out []scheduler.DeviceSpec) {
+	count := func(text string) int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			panic(err)
+		}
+		return n
+	}
+	if model, n, ok := strings.Cut(f["mig"], ":"); ok {
+		out = append(out, scheduler.DeviceSpec{Name: "gpu", Count: count(n), Model: model, Plain: f["plain"], Scope: f["scope"]})
+	}
+	if w := strings.Split(f["shares"], ":"); len(w) == 3 {
+		out = append(out, scheduler.DeviceSpec{Name: w[0], Count: count(w[1]), Scope: w[2]})
+	}
+	return out
+}
