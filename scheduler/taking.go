@@ -89,7 +89,12 @@ func (l *look) fit(n topology.NodeID, pass gres.Pass, a *after) gres.NodeFit {
 // row is a node as the try sees it, valid until the next call.
 func (l *look) row(n topology.NodeID) gres.NodeRow {
 	e, s := l.e, &l.e.try
-	if !l.idle {
+	switch {
+	case l.idle:
+	case l.t == e.now && (l.plans == nil || !l.plans.nodes.Has(n)):
+		// Plans that this try does not look at take nothing from it.
+		return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.pool.Row(int32(n)), Limits: e.cpuLimits(l.c, n, l.t)}
+	default:
 		return e.nodeRow(l.c, n, l.t, l.limit)
 	}
 	sh := e.pool.Shape(int32(n))
