@@ -166,7 +166,7 @@ func (s *Scratch) chooseSpot(size, k, part int) (spot, verdict) {
 
 // scanShape offers all free anchors of a shape to best.
 func (s *Scratch) scanShape(best *spot, c spot, sh *shape, need bool) {
-	steps := 0
+	steps, looked := 0, len(sh.anchors)
 	for a := range sh.anchors {
 		box := &sh.anchors[a]
 		if !box.free(s.cand) || need && !box.contains(s.need) {
@@ -180,8 +180,14 @@ func (s *Scratch) scanShape(best *spot, c spot, sh *shape, need bool) {
 		if best.unit < 0 || s.betterSpot(&c, best) {
 			*best = c
 		}
+		if s.uniform() {
+			if s.price(best); best.cost == 0 {
+				looked = a + 1
+				break // no later one can be better
+			}
+		}
 	}
-	s.res.Steps += int64(len(sh.anchors) + steps)
+	s.res.Steps += int64(looked + steps)
 }
 
 func (s *Scratch) heaviest(box *anchor) int64 {
