@@ -37,6 +37,9 @@ type Chosen struct {
 type Taking struct {
 	// CPUs still wanted; may be zero or less.
 	CPUs int32
+	// Budget is what trimming may still give: it starts from the job's maximum
+	// or least, or from what its devices need if that is more.
+	Budget int32
 	// Nodes still required for the minimum.
 	Nodes int32
 	// Granted devices by need.
@@ -46,15 +49,16 @@ type Taking struct {
 // Start readies t for r, of which nothing is taken yet.
 func (t *Taking) Start(r *Request) {
 	*t = Taking{CPUs: max(r.MinCPUs, 1), Nodes: max(r.MinNodes, 1)}
+	t.Budget = t.CPUs
+	if r.MaxCPUs > 0 {
+		t.Budget = r.MaxCPUs
+	}
 	c := max(r.CPUsPerGPU, r.DefCPUsPerGPU)
 	if r.CPUsPerGPU > 0 {
 		c = r.CPUsPerGPU
 	}
 	if j := r.gpus(func(n *Need) int64 { return n.PerJob }); c > 0 && j > 0 {
-		t.CPUs = max(t.CPUs, int32(min(int64(c)*j, 1<<30)))
-	}
-	if r.MaxCPUs > 0 {
-		t.CPUs = r.MaxCPUs
+		t.Budget = max(t.Budget, int32(min(int64(c)*j, 1<<30)))
 	}
 }
 
@@ -67,10 +71,11 @@ func (t *Taking) Take(s *Shape, r *Request, fit *NodeFit) (cpus int32, devices [
 	t.Nodes--
 	cpus = fit.CPUs
 	if !r.Has(WholeNode) {
-		rest := t.CPUs - max(t.Nodes, 0)*r.ReserveCPUs(s)
+		rest := t.Budget - max(t.Nodes, 0)*r.ReserveCPUs(s)
 		cpus = min(cpus, max(rest, r.NodeCPUs, fit.MinCPUs, 1))
 	}
 	t.CPUs -= cpus
+	t.Budget -= cpus
 	devices = fit.Devices
 	for i := range r.Needs[:r.NumNeeds] {
 		d := int64(fit.Devices[i])

@@ -394,7 +394,7 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	f.Switches, f.SwitchWait = k.switches, k.switchWait
 	var taking gres.Taking
 	taking.Start(r)
-	f.BudgetCPUs = int64(taking.CPUs)
+	f.BudgetCPUs = int64(taking.Budget)
 	for i := range r.Needs[:r.NumNeeds] {
 		f.GPUs += r.Needs[i].PerJob
 	}

@@ -143,7 +143,9 @@ func (e *engine) addPartition(s *PartitionSpec) error {
 		return fmt.Errorf("scheduler: read partition %s: topology %q: %w", s.Name, s.Topology, ErrSpec)
 	}
 	for id := range p.nodes.All() {
-		p.cpus += e.pool.Shape(int32(id)).MilliCPU() / 1000
+		// Specialised cores count too.
+		sh := e.pool.Shape(int32(id))
+		p.cpus += max(int64(sh.Cores()*sh.Threads()), sh.MilliCPU()/1000)
 	}
 	e.addViews(&p)
 	if s.Default || len(e.cfg.Partitions) == 1 {

@@ -127,6 +127,7 @@ func (l *look) Take(n topology.NodeID, budget int32, _ bool) (cpus, gpus int32, 
 		// Each part has a budget of its own.
 		if most := max(budget, x.fit.MinCPUs); x.cpus > most {
 			l.taking.CPUs += x.cpus - most
+			l.taking.Budget += x.cpus - most
 			x.cpus = most
 		}
 	}
