@@ -63,10 +63,10 @@ func (b *bench) look(m *protocol.Sync, submitted map[protocol.Key]bool) error {
 // The agent is killed without a warning at 50 points: each job runs once, none
 // is lost, no group is left, and after each start all sides agree.
 func TestKilledAgentLosesNothing(t *testing.T) {
-	kills, within, conf := 50, 60*time.Millisecond, "ConstrainDevices=yes"
-	const perKill = 2
+	const kills = 50
+	perKill, within, conf := 2, 60*time.Millisecond, "ConstrainDevices=yes"
 	if os.Getenv("VMTEST") == "1" { // much slower, and all controllers are there
-		kills, within, conf = 15, 900*time.Millisecond, "ConstrainDevices=yes ConstrainCores=yes ConstrainRAMSpace=yes"
+		perKill, within, conf = 1, 900*time.Millisecond, "ConstrainDevices=yes ConstrainCores=yes ConstrainRAMSpace=yes"
 	}
 	b := newBench(t, conf)
 	b.kill()

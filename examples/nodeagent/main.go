@@ -94,33 +94,50 @@ func agentMain(args []string) error {
 	return a.run(ctx)
 }
 
-// delegated opens the directory that the agent may use. Its own group must be
-// emptied first: the agent moves into a leaf of it.
+// supervised is the leaf for whoever sits in the delegated group itself: the
+// agent in a service's, a placeholder in a scope's. Only a group without
+// processes gives controllers to those below.
+const supervised = "system"
+
+// delegated opens the directory that the agent may use.
 func delegated(dir string) (*cgroupsv2.Tree, error) {
-	if dir != "" {
-		return cgroupsv2.Open(dir)
+	if dir == "" {
+		var err error
+		if dir, err = ownGroup(); err != nil {
+			return nil, err
+		}
 	}
-	r, err := cgroupsv2.Detect(os.DirFS("/"))
+	tree, err := cgroupsv2.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.Check(); err != nil {
-		return nil, err
+	pids, err := tree.Group(".").Pids()
+	if err == nil && len(pids) > 0 {
+		_, err = tree.Group(".").Vacate(supervised)
 	}
-	own := r.Dir
-	if filepath.Base(own) == "system" { // started again from within
-		own = filepath.Dir(own)
-	}
-	if own == r.Mount {
-		return nil, errors.New("the agent sits in the root cgroup: give -cgroup, or run it as a service with Delegate=yes")
-	}
-	tree, err := cgroupsv2.Open(own)
 	if err != nil {
-		return nil, err
-	}
-	if _, err := tree.Group(".").Vacate("system"); err != nil {
 		tree.Close()
 		return nil, err
 	}
 	return tree, nil
+}
+
+// ownGroup is the group of the agent's service. systemd starts it there, or,
+// with DelegateSubgroup=system and after a restart, in the leaf of it.
+func ownGroup() (string, error) {
+	r, err := cgroupsv2.Detect(os.DirFS("/"))
+	if err != nil {
+		return "", err
+	}
+	if err := r.Check(); err != nil {
+		return "", err
+	}
+	own := r.Dir
+	if filepath.Base(own) == supervised {
+		own = filepath.Dir(own)
+	}
+	if own == r.Mount {
+		return "", errors.New("the agent sits in the root cgroup: give -cgroup, or run it as a service with Delegate=yes")
+	}
+	return own, nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -100,7 +99,9 @@ func missing(t *testing.T, why string) {
 type bench struct {
 	t     *testing.T
 	ctl   *testctl.Controller
-	srv   *httptest.Server
+	url   string
+	conf  string
+	name  string // the node's
 	tree  *cgroupsv2.Tree
 	self  string
 	state string
@@ -113,23 +114,43 @@ type bench struct {
 
 const nodeName = "gpu001"
 
-// newBench makes a delegated directory and the rest; extra are arguments of
-// the agent.
+// newBench makes a controller and a node; extra are arguments of the agent.
 func newBench(t *testing.T, conf string, extra ...string) *bench {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		missing(t, "needs root")
 	}
+	b := &bench{t: t, conf: conf, out: t.TempDir()}
+	os.Chmod(b.out, 0o777)
+	for d := b.out; d != "/" && d != os.TempDir(); d = filepath.Dir(d) { // other users' tasks write there
+		os.Chmod(d, 0o777)
+	}
+	var err error
+	if b.self, err = os.Executable(); err != nil {
+		t.Fatal(err)
+	}
+	b.ctl = &testctl.Controller{AfterMS: 20, Registered: protocol.Registered{CgroupConf: conf, TracksMemory: true}}
+	srv := httptest.NewServer(b.ctl)
+	t.Cleanup(srv.Close)
+	b.url = srv.URL
+	return b.beside(nodeName, extra...)
+}
+
+// beside makes another node of the same controller, whose tasks share the
+// directory for output.
+func (b *bench) beside(name string, extra ...string) *bench {
+	t := b.t
+	t.Helper()
 	r, err := cgroupsv2.Detect(os.DirFS("/"))
 	if err != nil || r.Mount == "" {
 		missing(t, "no cgroup2 mount")
 	}
-	dir := filepath.Join(r.Mount, fmt.Sprintf("berth-agent-%s-%d", strings.NewReplacer("/", "-", "=", "-").Replace(t.Name()), os.Getpid()))
+	dir := filepath.Join(r.Mount, fmt.Sprintf("berth-agent-%s-%s-%d", strings.NewReplacer("/", "-", "=", "-").Replace(t.Name()), name, os.Getpid()))
 	top, err := cgroupsv2.Open(r.Mount)
 	if err != nil {
 		missing(t, err.Error())
 	}
-	c, _, err := cgroupsv2.ParseConf(conf)
+	c, _, err := cgroupsv2.ParseConf(b.conf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,9 +162,10 @@ func newBench(t *testing.T, conf string, extra ...string) *bench {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	b := &bench{t: t, state: t.TempDir(), fake: t.TempDir(), out: t.TempDir()}
+	n := *b
+	n.name, n.state, n.fake, n.agent = name, t.TempDir(), t.TempDir(), nil
 	t.Cleanup(func() {
-		b.kill()
+		n.kill()
 		g := top.Group(filepath.Base(dir))
 		g.Kill()
 		ctx, stop := context.WithTimeout(context.Background(), time.Minute)
@@ -153,25 +175,14 @@ func newBench(t *testing.T, conf string, extra ...string) *bench {
 		}
 		top.Close()
 	})
-	os.Chmod(b.out, 0o777)
-	for d := b.out; d != "/" && d != os.TempDir(); d = filepath.Dir(d) { // other users' tasks write there
-		os.Chmod(d, 0o777)
-	}
-	if b.tree, err = cgroupsv2.Open(dir); err != nil {
+	if n.tree, err = cgroupsv2.Open(dir); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.tree.Close() })
-	b.self, err = os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.ctl = &testctl.Controller{AfterMS: 20, Registered: protocol.Registered{CgroupConf: conf, TracksMemory: true}}
-	b.srv = httptest.NewServer(b.ctl)
-	t.Cleanup(b.srv.Close)
-	b.args = append([]string{"agent", "-node", nodeName, "-controller", b.srv.URL, "-state", b.state, "-cgroup", dir,
-		"-fake-gpus", "8", "-fake-dir", b.fake}, extra...)
-	b.start()
-	return b
+	t.Cleanup(func() { n.tree.Close() })
+	n.args = append([]string{"agent", "-node", name, "-controller", b.url, "-state", n.state, "-cgroup", dir,
+		"-fake-gpus", "8", "-fake-dir", n.fake}, extra...)
+	n.start()
+	return &n
 }
 
 func (b *bench) start() {
@@ -196,8 +207,8 @@ func (b *bench) kill() {
 func (b *bench) launch(step int32, tasks int, argv ...string) protocol.Launch {
 	b.next++
 	l := protocol.Launch{Key: protocol.Key{SLUID: cgroupsv2.NewSLUID(2, 1000, b.next).String(), Step: step}, Place: bind.PlaceTask,
-		Job:     bind.JobEnv{ID: uint64(b.next), Name: "job", NodeList: nodeName, CPUsPerNode: []int32{1}, TasksPerNode: []int32{int32(tasks)}},
-		StepEnv: bind.StepEnv{ID: step, NodeList: nodeName, Tasks: int32(tasks), TasksPerNode: []int32{int32(tasks)}},
+		Job:     bind.JobEnv{ID: uint64(b.next), Name: "job", NodeList: b.name, CPUsPerNode: []int32{1}, TasksPerNode: []int32{int32(tasks)}},
+		StepEnv: bind.StepEnv{ID: step, NodeList: b.name, Tasks: int32(tasks), TasksPerNode: []int32{int32(tasks)}},
 		CPUBind: "none", CPUs: "0", StepCPUs: "0", Argv: append([]string{b.self, "act"}, argv...), Dir: b.out, KillWaitMS: 200}
 	if step == -5 {
 		l.Place = bind.PlaceBatch
@@ -214,7 +225,7 @@ func (b *bench) until(k protocol.Key, what string, ok func(s protocol.Status, go
 	var s protocol.Status
 	var gone bool
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if s, gone = b.ctl.Status(k); ok(s, gone) {
+		if s, gone = b.ctl.Status(b.name, k); ok(s, gone) {
 			return s
 		}
 	}
@@ -230,7 +241,7 @@ func (b *bench) ended(k protocol.Key) protocol.Status {
 
 func (b *bench) do(l protocol.Launch) protocol.Status {
 	b.t.Helper()
-	b.ctl.Submit(nodeName, l)
+	b.ctl.Submit(b.name, l)
 	return b.ended(l.Key)
 }
 
@@ -252,30 +263,6 @@ func (b *bench) says(name, text string) {
 		}
 	}
 	b.t.Fatalf("%s does not say %q", name, text)
-}
-
-// facts checks NAME=value and !NAME against lines of output.
-func facts(t *testing.T, what, output, want string) {
-	t.Helper()
-	lines := strings.Split(output, "\n")
-	for fact := range strings.FieldsSeq(want) {
-		if name, no := strings.CutPrefix(fact, "!"); no {
-			if slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+"=") }) {
-				t.Errorf("%s: %s is set", what, name)
-			}
-		} else if !slices.Contains(lines, fact) {
-			t.Errorf("%s: no %s", what, fact)
-		}
-	}
-}
-
-func sees(output string) (gpus []string) {
-	for l := range strings.Lines(output) {
-		if g, ok := strings.CutPrefix(strings.TrimSpace(l), "GPU "); ok {
-			gpus = append(gpus, g)
-		}
-	}
-	return gpus
 }
 
 // Outcomes: exit codes, signals, what is left behind, output files, users.
@@ -370,122 +357,6 @@ func TestScriptAndHook(t *testing.T) {
 	}
 }
 
-func span(from, to int32) (s []int32) {
-	for i := from; i <= to; i++ {
-		s = append(s, i)
-	}
-	return s
-}
-
-// The commands of the worked recipes, with nvidia-smi -L replaced by a listing
-// of what can be opened: allocations as they were seen, environment as it must
-// be, without and with the fence around devices.
-func TestRecipes(t *testing.T) {
-	type recipe struct {
-		name   string
-		opt    bind.OptionEnv
-		step   int32
-		place  bind.Place
-		cpus   int32
-		job    bind.JobEnv
-		tasks  int
-		gpus   []int32
-		bind   string
-		output string
-		file   string
-		want   []string // by rank
-	}
-	recipes := []recipe{
-		{name: "R01 batch", opt: bind.OptionEnv{Tasks: 1, CPUsPerGPU: 8, MemPerGPU: 65536, GPUs: "1"}, step: -5, place: bind.PlaceBatch, cpus: 8,
-			job: bind.JobEnv{ID: 1, Name: "finetune-1gpu", CPUsPerNode: []int32{8}, TasksPerNode: []int32{1}}, tasks: 1, gpus: []int32{0}, output: "%x-%j.out", file: "finetune-1gpu-1.out",
-			want: []string{"SLURM_GPUS=1 SLURM_GPUS_ON_NODE=1 SLURM_CPUS_PER_GPU=8 SLURM_MEM_PER_GPU=65536 SLURM_JOB_GPUS=0 CUDA_VISIBLE_DEVICES=0 SLURM_NTASKS=1 SLURM_CPUS_ON_NODE=8 !SLURM_CPUS_PER_TASK !SLURM_STEP_GPUS SLURM_STEP_ID=-5"}},
-		{name: "R02 batch", opt: bind.OptionEnv{Tasks: 1, TasksPerNode: 1, CPUsPerTask: 32, TRESPerTask: "cpu=32", MemPerNode: 262144, GPUsPerNode: "4"}, step: -5, place: bind.PlaceBatch, cpus: 32,
-			job: bind.JobEnv{ID: 2, CPUsPerNode: []int32{32}, TasksPerNode: []int32{1}}, tasks: 1, gpus: span(0, 3),
-			want: []string{"SLURM_GPUS_ON_NODE=4 SLURM_GPUS_PER_NODE=4 SLURM_CPUS_PER_TASK=32 SLURM_MEM_PER_NODE=262144 SLURM_NTASKS=1 SLURM_NTASKS_PER_NODE=1 SLURM_TRES_PER_TASK=cpu=32 CUDA_VISIBLE_DEVICES=0,1,2,3 !SLURM_GPUS"}},
-		{name: "R03 task", opt: bind.OptionEnv{Tasks: 4, TasksPerNode: 1, CPUsPerTask: 96, TRESPerTask: "cpu=96", GPUsPerNode: "8"}, place: bind.PlaceTask, cpus: 96,
-			job: bind.JobEnv{ID: 3, CPUsPerNode: []int32{112, 112, 112, 112}, TasksPerNode: []int32{1, 1, 1, 1}, NodeList: "gpu[001-004]"}, tasks: 1, gpus: span(0, 7),
-			want: []string{"SLURM_JOB_NODELIST=gpu[001-004] SLURM_JOB_NUM_NODES=4 SLURM_TASKS_PER_NODE=1(x4) SLURM_JOB_CPUS_PER_NODE=112(x4) SLURM_CPUS_ON_NODE=96 SLURM_GPUS_ON_NODE=8 CUDA_VISIBLE_DEVICES=0,1,2,3,4,5,6,7 !SLURM_MEM_PER_NODE SLURM_NTASKS=4"}},
-		{name: "R04 tasks", opt: bind.OptionEnv{Tasks: 8, TasksPerNode: 4, CPUsPerTask: 16, TRESPerTask: "cpu=16,gres/gpu=1", MemPerGPU: 122880, TRESBind: "gres/gpu:per_task:1"}, place: bind.PlaceTask, cpus: 64,
-			job: bind.JobEnv{ID: 4, CPUsPerNode: []int32{64, 64}, TasksPerNode: []int32{4, 4}, NodeList: "gpu[001-002]"}, tasks: 4, gpus: []int32{0, 1, 4, 5}, bind: "per_task:1", output: "r04-%t",
-			want: []string{
-				"SLURM_STEP_GPUS=0 SLURM_JOB_GPUS=0,1,4,5 SLURM_GTIDS=0,1,2,3 SLURM_PROCID=0 SLURM_LOCALID=0 !SLURM_GPUS !SLURM_GPUS_PER_TASK SLURM_TRES_PER_TASK=cpu=16,gres/gpu=1 SLURM_TRES_BIND=gres/gpu:per_task:1",
-				"SLURM_STEP_GPUS=1 SLURM_LOCALID=1", "SLURM_STEP_GPUS=4 SLURM_LOCALID=2 SLURM_TASKS_PER_NODE=4(x2)", "SLURM_STEP_GPUS=5 SLURM_LOCALID=3 SLURM_JOB_GPUS=0,1,4,5"}},
-		{name: "R05 batch", opt: bind.OptionEnv{Tasks: 1, CPUsPerGPU: 8, MemPerGPU: 49152, GPUs: "1"}, step: -5, place: bind.PlaceBatch, cpus: 8,
-			job: bind.JobEnv{ID: 12, Name: "lr-sweep", CPUsPerNode: []int32{8}, TasksPerNode: []int32{1}, Array: &bind.ArrayEnv{JobID: 5, Task: 7, Count: 24, Max: 23, Step: 1}}, tasks: 1, gpus: []int32{3}, output: "logs/%x_%A_%a.out", file: "logs/lr-sweep_5_7.out",
-			want: []string{"SLURM_ARRAY_JOB_ID=5 SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_COUNT=24 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=23 SLURM_ARRAY_TASK_STEP=1"}},
-		{name: "R06 shell", opt: bind.OptionEnv{CPUsPerGPU: 8, MemPerGPU: 32768, GPUs: "1"}, step: -6, place: bind.PlaceInteractive, cpus: 8,
-			job: bind.JobEnv{ID: 31, Name: "interactive", CPUsPerNode: []int32{8}, TasksPerNode: []int32{8}}, tasks: 1, gpus: []int32{0},
-			want: []string{"SLURM_STEP_ID=-6 SLURM_JOB_NAME=interactive SLURM_JOB_GPUS=0 CUDA_VISIBLE_DEVICES=0 !SLURM_STEP_GPUS SLURM_TASKS_PER_NODE=8"}},
-		{name: "R06b task", opt: bind.OptionEnv{Tasks: 1, CPUsPerGPU: 8, MemPerGPU: 32768, GPUs: "1"}, place: bind.PlaceTask, cpus: 8,
-			job: bind.JobEnv{ID: 32, Name: "sh", CPUsPerNode: []int32{8}, TasksPerNode: []int32{1}}, tasks: 1, gpus: []int32{0},
-			want: []string{"SLURM_STEP_GPUS=0 !SLURM_JOB_GPUS SLURM_NTASKS=1 SLURM_STEP_ID=0"}},
-	}
-	for _, conf := range []string{"", "ConstrainDevices=yes"} {
-		t.Run(conf, func(t *testing.T) {
-			b := newBench(t, conf)
-			os.Mkdir(filepath.Join(b.out, "logs"), 0o777)
-			var launches []protocol.Launch
-			for _, r := range recipes {
-				l := b.launch(r.step, r.tasks, "show", b.fake)
-				l.Place, l.Job, l.Options, l.CPUsOnNode = r.place, r.job, r.opt, r.cpus
-				l.GPUs, l.StepGPUs, l.BatchGPUs, l.GPUBind, l.Stdout = r.gpus, r.gpus, r.gpus, r.bind, r.output
-				if l.Job.NodeList == "" {
-					l.Job.NodeList = nodeName
-				}
-				if r.name == "R06b task" {
-					l.BatchGPUs = nil
-				}
-				l.StepEnv.NodeList, l.StepEnv.TasksPerNode, l.StepEnv.Tasks = l.Job.NodeList, l.Job.TasksPerNode, 0
-				for _, n := range l.Job.TasksPerNode {
-					l.StepEnv.Tasks += n
-				}
-				b.ctl.Submit(nodeName, l)
-				launches = append(launches, l)
-			}
-			for i, r := range recipes {
-				l := launches[i]
-				s := b.ended(l.Key)
-				if len(s.Tasks) != r.tasks || s.Tasks[0].Exit != 0 || s.Error != "" {
-					t.Fatalf("%s: %#v", r.name, s)
-				}
-				for rank, want := range r.want {
-					file := r.file
-					if file == "" {
-						file = expand(cmpOr(r.output, "slurm-%j.out"), &l, nodeName, rank)
-					}
-					out := b.read(file)
-					visible := r.gpus
-					if r.bind != "" {
-						visible = r.gpus[rank : rank+1]
-					}
-					may := span(0, 7)
-					if conf != "" { // the fence is closed: numbers count from 0 among what can be opened
-						may = visible
-						want = strings.NewReplacer("CUDA_VISIBLE_DEVICES=", "!X_").Replace(want)
-						want += " CUDA_VISIBLE_DEVICES=" + string(bind.AppendList(nil, span(0, int32(len(visible)-1))))
-					} else {
-						want += " CUDA_VISIBLE_DEVICES=" + string(bind.AppendList(nil, visible))
-					}
-					facts(t, r.name+" rank "+strconv.Itoa(rank), out, want+" SLURMD_NODENAME="+nodeName)
-					if got, want := strings.Join(sees(out), ","), string(bind.AppendList(nil, may)); got != want {
-						t.Errorf("%s rank %d can open %s, want %s", r.name, rank, got, want)
-					}
-					if !strings.Contains(out, "SLURM_TASK_PID=") {
-						t.Errorf("%s: no SLURM_TASK_PID", r.name)
-					}
-				}
-			}
-		})
-	}
-}
-
-func cmpOr(a, b string) string {
-	if a != "" {
-		return a
-	}
-	return b
-}
-
 // On a machine with all controllers: cores are bound inside the fence, and a
 // step that takes too much memory is told as such.
 func TestCoresAndMemory(t *testing.T) {
@@ -512,38 +383,6 @@ func TestCoresAndMemory(t *testing.T) {
 	l.CPUs, l.StepCPUs = "0-3", "6"
 	if s := b.do(l); !strings.Contains(s.Error, cgroupsv2.ErrNotGranted.Error()) {
 		t.Errorf("%#v", s)
-	}
-}
-
-// As a service with Delegate=yes: the agent starts inside of the group that it
-// may use, makes room by moving into a leaf, and does so again after a restart.
-func TestOwnDelegatedGroup(t *testing.T) {
-	r, err := cgroupsv2.Detect(os.DirFS("/"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Check(); err != nil {
-		missing(t, err.Error())
-	}
-	b := newBench(t, "ConstrainRAMSpace=yes")
-	b.kill()
-	i := slices.Index(b.args, "-cgroup")
-	b.args = slices.Delete(b.args, i, i+2)
-	for n, inside := range []string{".", "system"} {
-		b.agent = exec.Command(b.self, b.args...)
-		b.agent.Stderr = os.Stderr
-		if err := b.tree.Group(inside).Start(b.agent); err != nil {
-			t.Fatal(err)
-		}
-		l := b.launch(0, 1, "exit", strconv.Itoa(n))
-		l.Memory, l.StepMemory = 100, 100
-		if s := b.do(l); len(s.Tasks) != 1 || s.Tasks[0].Exit != n {
-			t.Errorf("%#v", s)
-		}
-		if pids, err := b.tree.Group("system").Pids(); err != nil || !slices.Contains(pids, b.agent.Process.Pid) {
-			t.Error(pids, err)
-		}
-		b.kill()
 	}
 }
 
@@ -576,7 +415,7 @@ func TestInGuest(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	for _, name := range []string{"TestOutcomes", "TestScriptAndHook", "TestRecipes", "TestCoresAndMemory", "TestOwnDelegatedGroup", "TestKilledAgentLosesNothing", "TestLostSupervisor"} {
+	for _, name := range []string{"TestOutcomes", "TestScriptAndHook", "TestRecipes", "TestHetJob", "TestBadExitOnOtherNode", "TestCoresAndMemory", "TestOwnDelegatedGroup", "TestScope", "TestKilledAgentLosesNothing", "TestLostSupervisor"} {
 		if !strings.Contains(string(out), "--- PASS: "+name+" ") {
 			t.Errorf("%s did not pass in the guest\n%s", name, out)
 		}

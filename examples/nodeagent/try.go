@@ -93,7 +93,7 @@ func tryStep(l protocol.Launch, conf string, fake int, tmp, group string) error 
 			return fmt.Errorf("the agent ended: %w", err)
 		case <-time.After(20 * time.Millisecond):
 		}
-		s, gone := ctl.Status(l.Key)
+		s, gone := ctl.Status("node", l.Key)
 		if !gone {
 			continue
 		}

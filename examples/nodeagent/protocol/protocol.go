@@ -164,6 +164,8 @@ type Launch struct {
 	Stdin, Stdout, Stderr string
 	UID, GID              uint32
 
+	// KillOnBadExit ends the step's tasks on this node when one of them fails.
+	// Those of other nodes are the controller's to kill.
 	KillOnBadExit bool
 	OOMKillStep   bool
 	// Deadline is the time limit's end in Unix milliseconds, 0 for none: then

@@ -1,10 +1,12 @@
 // Package testctl is the smallest controller of nodes: it hands out the steps
-// that it is given and remembers their ends. It decides nothing.
+// that it is given and remembers their ends. It decides one thing: a step that
+// is to die of its first failure dies on all of its nodes.
 package testctl
 
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 	"sync"
 
 	"github.com/berth-sched/berth/examples/nodeagent/protocol"
@@ -18,12 +20,11 @@ type Controller struct {
 	OnSync func(*protocol.Sync)
 
 	mu    sync.Mutex
-	steps map[protocol.Key]*step
-	order []protocol.Key
-	nodes map[string]protocol.Register
+	parts []*part
 }
 
-type step struct {
+// A part is what one node has of a step.
+type part struct {
 	node    string
 	launch  protocol.Launch
 	status  protocol.Status
@@ -32,110 +33,101 @@ type step struct {
 	signals []protocol.Signal
 }
 
-// Submit hands a step to a node at its next sync.
+// Submit hands a step, or a node's part of one, to a node at its next sync.
 func (c *Controller) Submit(node string, l protocol.Launch) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.steps == nil {
-		c.steps = map[protocol.Key]*step{}
-	}
-	c.steps[l.Key] = &step{node: node, launch: l, status: protocol.Status{Key: l.Key}}
-	c.order = append(c.order, l.Key)
+	c.parts = append(c.parts, &part{node: node, launch: l, status: protocol.Status{Key: l.Key}})
 }
 
 // Kill ends a step.
 func (c *Controller) Kill(k protocol.Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.steps[k].kill = true
+	c.each(k, func(p *part) { p.kill = true })
 }
 
 // Signal gives a signal to a step.
 func (c *Controller) Signal(k protocol.Key, sig int, leaders bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.steps[k]
-	s.signals = append(s.signals, protocol.Signal{Key: k, Seq: uint64(len(s.signals) + 1), Signal: sig, Leaders: leaders})
+	c.each(k, func(p *part) {
+		p.signals = append(p.signals, protocol.Signal{Key: k, Seq: uint64(len(p.signals) + 1), Signal: sig, Leaders: leaders})
+	})
 }
 
-// Status returns the last that was heard of a step, and whether the node has
-// forgotten it.
-func (c *Controller) Status(k protocol.Key) (s protocol.Status, gone bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.steps[k].status, c.steps[k].gone
+// Status returns the last that was heard of a step from a node, and whether the
+// node has forgotten it.
+func (c *Controller) Status(node string, k protocol.Key) (s protocol.Status, gone bool) {
+	c.each(k, func(p *part) {
+		if p.node == node {
+			s, gone = p.status, p.gone
+		}
+	})
+	return s, gone
 }
 
-// Node returns what a node said of itself.
-func (c *Controller) Node(name string) (protocol.Register, bool) {
+func (c *Controller) each(k protocol.Key, do func(*part)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r, ok := c.nodes[name]
-	return r, ok
+	for _, p := range c.parts {
+		if p.launch.Key == k {
+			do(p)
+		}
+	}
 }
 
 // ServeHTTP answers the two messages.
 func (c *Controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var reg protocol.Register
-	var sync protocol.Sync
+	var m protocol.Sync // a Register has no steps
+	if err := json.NewDecoder(r.Body).Decode(&m); err != nil || m.Version != protocol.Version {
+		http.Error(w, "version 1 is spoken here", http.StatusBadRequest)
+		return
+	}
 	switch r.URL.Path {
 	case "/v1/register":
-		if err := json.NewDecoder(r.Body).Decode(&reg); err != nil || reg.Version != protocol.Version {
-			http.Error(w, "version 1 is spoken here", http.StatusBadRequest)
-			return
-		}
-		c.mu.Lock()
-		if c.nodes == nil {
-			c.nodes = map[string]protocol.Register{}
-		}
-		c.nodes[reg.Node] = reg
-		c.mu.Unlock()
 		json.NewEncoder(w).Encode(c.Registered)
 	case "/v1/sync":
-		if err := json.NewDecoder(r.Body).Decode(&sync); err != nil || sync.Version != protocol.Version {
-			http.Error(w, "version 1 is spoken here", http.StatusBadRequest)
-			return
-		}
 		if c.OnSync != nil {
-			c.OnSync(&sync)
+			c.OnSync(&m)
 		}
-		json.NewEncoder(w).Encode(c.answer(&sync))
+		json.NewEncoder(w).Encode(c.answer(&m))
 	default:
 		http.NotFound(w, r)
 	}
 }
 
+// answer learns what a node says and returns all that it should change.
 func (c *Controller) answer(m *protocol.Sync) (o protocol.Orders) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	o.AfterMS = c.AfterMS
-	listed := map[protocol.Key]bool{}
 	for _, st := range m.Steps {
-		listed[st.Key] = true
-		s := c.steps[st.Key]
-		if s == nil || st.State == protocol.Ended { // an end is written down before it is released
+		known := false
+		c.each(st.Key, func(p *part) {
+			if p.node == m.Node {
+				known, p.status = true, st
+			}
+		})
+		failed := slices.ContainsFunc(st.Tasks, func(t protocol.TaskEnd) bool { return t.Exit != 0 || t.Signal != 0 })
+		c.each(st.Key, func(p *part) { p.kill = p.kill || failed && p.launch.KillOnBadExit })
+		if !known || st.State == protocol.Ended { // an end is written down before it is released
 			o.Release = append(o.Release, st.Key)
 		}
-		if s == nil {
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.parts {
+		if p.node != m.Node || p.gone {
 			continue
 		}
-		s.status = st
-		for _, sig := range s.signals {
-			if sig.Seq > st.Signal {
+		ended := p.status.State == protocol.Ended
+		switch listed := slices.ContainsFunc(m.Steps, func(s protocol.Status) bool { return s.Key == p.launch.Key }); {
+		case !listed && ended:
+			p.gone = true
+		case !listed:
+			o.Launch = append(o.Launch, p.launch)
+		case p.kill && !ended:
+			o.Kill = append(o.Kill, p.launch.Key)
+		}
+		for _, sig := range p.signals {
+			if sig.Seq > p.status.Signal && !ended {
 				o.Signal = append(o.Signal, sig)
 			}
-		}
-		if s.kill && st.State != protocol.Ended {
-			o.Kill = append(o.Kill, st.Key)
-		}
-	}
-	for _, k := range c.order {
-		switch s := c.steps[k]; {
-		case s.node != m.Node || listed[k] || s.gone:
-		case s.status.State == protocol.Ended:
-			s.gone = true
-		default:
-			o.Launch = append(o.Launch, s.launch)
 		}
 	}
 	return o
