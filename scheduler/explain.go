@@ -92,6 +92,8 @@ type Explanation struct {
 	// Short says what the nodes lack that have what is asked, but not free now;
 	// most nodes first.
 	Short []NodeShort
+	// Devices counts the devices asked on the nodes that the job may use.
+	Devices []DeviceCount
 	// Topology says what is in the way if the funnel ends there, else nil.
 	Topology *TopologyBlock
 	// Limits are the limits in the way.
@@ -148,6 +150,9 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		if f.Stage == StageFree {
 			b = e.appendShort(b)
 		}
+	}
+	for i := range e.Devices {
+		b = e.Devices[i].appendText(b)
 	}
 	if t := e.Topology; t != nil {
 		b = append(b, "  topology: "...)

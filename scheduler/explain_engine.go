@@ -32,6 +32,7 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	x.Limits = e.appendLimits(nil, j, pair)
 	e.funnels(&x, c, p, record{row: r, pair: int16(pair)})
 	changeLimits(&x)
+	e.askLess(&x, record{row: r, pair: int16(pair)})
 	return x, nil
 }
 
@@ -84,6 +85,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology
 		return
 	}
 	capable, free := e.capable(left, c)
+	x.Devices = e.countDevices(c, left)
 	left.And(capable)
 	if !step(StageHardware) {
 		return
