@@ -76,6 +76,9 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.charge(j)
 	e.chargeSince(now, j)
 	e.noteRun(r)
+	if e.slicing() {
+		e.pre.gang.join(j)
+	}
 	e.pushLimit(r)
 	if e.classes.rows[j.classes[pair]].unitsAlone {
 		e.holdUnits()

@@ -203,6 +203,7 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 func (e *engine) giveBack(now Time, r int32) {
 	j := &e.jobs.rows[r]
 	e.noteEnd(r)
+	e.pre.gang.dirty = e.slicing()
 	e.uncharge(now, j)
 	e.licenses.use(&j.licenses, -1)
 	e.tellPlacer(j, -1)
@@ -214,6 +215,7 @@ func (e *engine) giveBack(now Time, r int32) {
 		e.plans.vacate(a.node)
 	}
 	e.countUse(j, -1)
+	e.shareEnd(j)
 	j.alloc = j.alloc[:0]
 	e.counts.Running--
 	e.freed++
@@ -343,6 +345,9 @@ func (e *engine) setPartition(now Time, ev *Event) error {
 	spec.Nodes = e.parts[p].spec.Nodes
 	if spec.Topology != e.parts[p].spec.Topology {
 		return fmt.Errorf("scheduler: apply %s: partition %q: topology: %w", ev.Kind, spec.Name, ErrUnsupported)
+	}
+	if spec.Oversubscribe != e.parts[p].spec.Oversubscribe {
+		return fmt.Errorf("scheduler: apply %s: partition %q: OverSubscribe: %w", ev.Kind, spec.Name, ErrUnsupported)
 	}
 	if _, err := preempt.ParseModes(spec.PreemptMode); err != nil {
 		return fmt.Errorf("scheduler: apply %s: partition %q: %w: %w", ev.Kind, spec.Name, ErrSpec, err)

@@ -51,6 +51,11 @@ func (e *engine) check() {
 				fail("job %d on node %d: %v", j.id, a.node, err)
 			}
 			sh.Take(rows[a.node], &a.grant)
+			if a.grant.SharedCores {
+				for w, c := range a.grant.Cores {
+					rows[a.node][w] |= c
+				}
+			}
 		}
 		if j.running() {
 			u := e.use(j)

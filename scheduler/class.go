@@ -51,6 +51,7 @@ type class struct {
 	parted     bool // comes in segments
 	runs       bool // it fits an idle cluster
 	unitsAlone bool // wants its topology units to itself
+	shares     bool // may hold cores that others hold
 	overMem    bool // asks more memory than a limit allows
 	firstPass  gres.Pass
 	fit        topology.Request // without sets and columns

@@ -250,6 +250,9 @@ func (e *engine) compileIn(part int32, s *JobSpec, o gres.Options, list *topolog
 		}
 	}
 	e.ownDevices(&r, s)
+	if p.sharesIn(s) {
+		r.Flags |= gres.SharesCores
+	}
 	key := classKey{part: part, req: r, fit: fitKey{
 		min: r.MinNodes, max: r.MaxNodes, list: s.NodeList, exclude: s.Exclude, feature: ask.text, contiguous: s.Contiguous,
 		preferred: ask.preferred, spread: s.Spread, segment: s.Segment, spreadSeg: s.SpreadSegments, consolidate: s.ConsolidateSegments, switches: s.Switches,
@@ -371,6 +374,7 @@ func (e *engine) buildClass(c *class, p *partition, nodes *topology.NodeSet, all
 	c.partNodes = p.nodes.Count()
 	c.wantsGPU = r.WantsGPU()
 	c.unitsAlone = c.key.fit.unitsAlone
+	c.shares = r.Has(gres.SharesCores)
 	c.firstPass = gres.PassAny
 	if r.NumNeeds > 0 {
 		c.firstPass = gres.PassNear

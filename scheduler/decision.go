@@ -13,8 +13,8 @@ const (
 	// notice now, and go at At at the latest. A Kill, Requeue or Suspend of the
 	// same job follows when its grace is over.
 	OpPreempt
-	// OpSignal: send Signal to the job's steps (to the batch shell too if
-	// Batch).
+	// OpSignal: send Signal to the job's steps if Steps, and to the batch shell if
+	// Batch, at At; it lapses if the job ends before.
 	OpSignal
 	// OpKill: end the job. Report Ended.
 	OpKill
@@ -88,10 +88,13 @@ type Decision struct {
 	Backfill bool
 	// Reason says why a job is ended, requeued or suspended.
 	Reason Reason
-	// Signal is the number of the signal of OpSignal.
+	// Signal is the number of the signal of OpSignal and of OpPreempt's notice.
 	Signal int32
-	// Batch says that the signal goes to the batch shell too.
+	// Batch says that the signal goes to the batch shell: of OpPreempt to it
+	// alone, of OpSignal too.
 	Batch bool
+	// Steps says that the signal of OpSignal goes to the job's steps.
+	Steps bool
 	// For is the job that a preempted one makes room for.
 	For JobID
 	// Rule is what lets it: "partition_prio" or "qos".

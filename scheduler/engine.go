@@ -39,6 +39,7 @@ type engine struct {
 	acct       *accounting                  // nil without accounts and QOS
 	features   map[string]*topology.NodeSet // looked up, never ranged over
 	weighted   bool                         // nodes differ in weight
+	sharing    bool                         // jobs of a partition may share cores
 	totalCPUs  []int32                      // of each node
 
 	// The books.
@@ -91,6 +92,9 @@ type partition struct {
 	cpus     int64             // of all its nodes
 	billing  *priority.Billing // nil is a point a CPU
 	failedIn uint64            // number of the pass in which a waiting job blocked the rest
+	rows     int               // jobs that may hold a core at once
+	askShare bool              // only those may that ask
+	share    *gres.CoreRows    // nil with one row
 	testedIn uint64            // number of the pass that tested counts for
 	tested   int32
 }

@@ -26,7 +26,11 @@ type featureTry struct {
 
 // placeNow places a class at this instant on the nodes of the try.
 func (e *engine) placeNow(c *class, limit time.Duration, plans *planner) bool {
-	return e.place(c, &attempt{at: e.now, limit: limit, plans: plans})
+	a := attempt{at: e.now, limit: limit, plans: plans}
+	if c.shares {
+		return e.placeRows(c, &a)
+	}
+	return e.place(c, &a)
 }
 
 // place places a class as its features ask: on the nodes of the first

@@ -58,6 +58,8 @@ type job struct {
 	evict     eviction
 	stopped   Time        // since when it is suspended for another job
 	lent      []nodeGrant // cores that others have meanwhile
+	turn      uint64      // place in the line of those who take turns
+	shareRow  int16       // row of its partition that it lies in, from 1; 0 shares none
 
 	parts   []int32 // partitions it may run in, in its order
 	classes []int32 // class of each

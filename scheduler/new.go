@@ -65,6 +65,7 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.nextSwitch = Never
+	e.buildShares()
 	if err := e.buildPreempt(); err != nil {
 		return nil, err
 	}

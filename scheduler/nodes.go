@@ -159,6 +159,7 @@ func (e *engine) addPartition(s *PartitionSpec) error {
 // setSpec makes p follow s; its nodes and topology stay.
 func (p *partition) setSpec(s *PartitionSpec) {
 	p.spec, p.tier, p.factor = *s, 1, 1
+	p.rows, p.askShare, _ = readShare(s.Oversubscribe)
 	if s.Tier != nil {
 		p.tier = *s.Tier
 	}

@@ -26,12 +26,14 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.tick()
 	e.pairQueue()
 	dst = e.killOver(dst)
+	dst = e.slice(dst)
 	dst = e.startSteps(dst)
 	if e.plans.live == 0 || e.par.Plan.Interval > 0 {
 		// Else planning tries every record anyway, beside the plans.
 		dst = e.startPhase(dst)
 	}
 	dst = e.planPhase(dst)
+	dst = e.slice(dst)
 	e.stepBack(-1)
 	e.pool.Forget()
 	e.closeAccounts()
@@ -68,6 +70,10 @@ func (e *engine) decide(dst []Decision, r int32, op Op) []Decision {
 func (e *engine) endings(dst []Decision) []Decision {
 	for _, o := range e.orders {
 		if j := &e.jobs.rows[o.row]; j.gen == o.gen && j.running() {
+			if o.op == OpResume {
+				dst = e.resume(dst, o.row)
+				continue
+			}
 			dst = e.decide(dst, o.row, o.op)
 		}
 	}
@@ -242,9 +248,13 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	j.partIdx = rec.pair
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)
+	e.shareStart(j)
 	j.state = StateRunning
 	j.evict = eviction{last: j.evict.last, times: j.evict.times}
 	e.noteRun(r)
+	if e.slicing() {
+		e.pre.gang.join(j)
+	}
 	if e.classes.rows[j.classes[rec.pair]].unitsAlone {
 		e.holdUnits()
 	}
@@ -300,7 +310,10 @@ func (e *engine) Wake() (Time, bool) {
 			at = min(at, e.nextBF)
 		}
 	}
-	at = min(at, e.pre.wake)
+	at = min(at, e.pre.wake, e.pre.gang.next)
+	if e.pre.gang.dirty && e.slicing() {
+		at = e.now
+	}
 	return max(at, e.now), at != Never
 }
 

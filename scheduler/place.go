@@ -46,6 +46,7 @@ type scratch struct {
 	grants []gres.Grant      // what is held on each
 	row    []uint64
 	union  []uint64
+	shared []uint64
 	rows   []uint64 // copies of rows that a Chosen points to
 
 	// What limits say of the record that is tried.
@@ -53,6 +54,9 @@ type scratch struct {
 	prefer   bool  // nodes that the job's owner uses already go first
 
 	features featureTry
+
+	layer    int   // the row of cores that is tried; -1 the pool's
+	rowOrder []int // of placeRows
 
 	refusal topology.Refusal
 	apart   gres.Refusal // why the nodes found could not give it together
@@ -135,6 +139,8 @@ func (e *engine) openFit(rec record) *class {
 	if e.holders > 0 || c.unitsAlone {
 		e.keepUnits(c)
 	}
+	s.layer = -1
+	e.keepKinds(c, e.now)
 	e.keepReserved(&j.spec, e.now, e.timeLimit(j, int(rec.pair)))
 	s.waited = 0
 	if c.fit.Switches > 0 {
@@ -198,7 +204,7 @@ func oneRefusal(c *class) topology.Refusal {
 // and in a partition that limits CPUs of a node, all.
 func (e *engine) maskPlans(c *class, plans *planner, limit time.Duration) bool {
 	s := &e.try
-	if e.parts[c.key.part].limited() {
+	if e.byNode(c) {
 		s.mask.Clear()
 		s.alone = &s.within
 		return true
@@ -254,7 +260,7 @@ func (p *partition) limited() bool { return p.spec.MaxCPUsPerNode > 0 || p.spec.
 
 // nodeRow is node n as a class sees it over [t, t+limit).
 func (e *engine) nodeRow(c *class, n topology.NodeID, t Time, limit time.Duration) gres.NodeRow {
-	return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit), Limits: e.cpuLimits(c, n, t)}
+	return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit), Limits: e.cpuLimits(c, n, t), Cores: e.rowCores(c, n)}
 }
 
 // cpuLimits counts the CPUs that jobs of the class's partition use on node n at

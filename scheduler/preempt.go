@@ -36,6 +36,8 @@ type preempter struct {
 	lacking bool    // the record lacks licences that victims could give
 	skipped int     // searches that were not repeated
 	left    int32   // of the account's budget; negative is any
+	notices []preempt.Notice
+	gang    ganging
 	keys    []uint64
 	order   []int32
 	modes   []preempt.Mode
@@ -71,6 +73,9 @@ type eviction struct {
 func (e *engine) buildPreempt() error {
 	p := &e.pre
 	p.wake = Never
+	if p.gang.last == 0 {
+		p.gang.next = Never
+	}
 	wrap := func(err error) error { return fmt.Errorf("scheduler: read preemption: %w: %w", ErrSpec, err) }
 	r, err := e.readRule(&e.par.Preempt)
 	if err != nil {
@@ -230,7 +235,7 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	if grace <= 0 {
 		return e.expel(dst, r)
 	}
-	left := j.end.Sub(e.now)
+	own := e.userSignal(j)
 	// The job's own limit stays if it comes first.
 	if j.end > j.evict.at {
 		j.end = j.evict.at
@@ -240,12 +245,10 @@ func (e *engine) evict(dst []Decision, r int32, rec record) []Decision {
 	dst = e.decide(dst, r, OpPreempt)
 	d := &dst[len(dst)-1]
 	d.At, d.Reason = j.end, ReasonPreempted
-	signal, to := e.pre.rule.Parameters.First(&preempt.UserSignal{
-		Signal: j.spec.Signal, Batch: strings.Contains(j.spec.SignalFlags, "B"), Sent: left <= j.spec.SignalBefore,
-	})
+	signal, to := e.pre.rule.Parameters.First(&own)
 	d.Signal, d.Batch = signal, to == preempt.ToBatch
 	d.LostGPU, d.LostCPU = e.lostBy(e.now, j)
-	return dst
+	return e.spell(dst, r, j.evict.mode, &own, grace)
 }
 
 // expel ends a victim whose grace is over.
@@ -263,7 +266,7 @@ func (e *engine) expel(dst []Decision, r int32) []Decision {
 	dst = e.decide(dst, r, op)
 	d := &dst[len(dst)-1]
 	d.LostGPU, d.LostCPU = e.lostBy(e.now, j)
-	return dst
+	return e.spell(dst, r, j.evict.mode, &preempt.UserSignal{}, 0)
 }
 
 // leaveEarly prepares the books for a victim that ended within its grace: what

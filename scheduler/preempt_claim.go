@@ -95,6 +95,9 @@ func (e *engine) visitEvictions(c *codec) {
 			}
 		}
 	}
+	num(c, &p.gang.next)
+	c.bool(&p.gang.dirty)
+	c.uint(&p.gang.last)
 	list(c, &p.log, func(c *codec, x *evictedFrom) {
 		num(c, &x.at)
 		for _, v := range []*int32{&x.by, &x.of} {

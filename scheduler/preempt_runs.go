@@ -15,6 +15,9 @@ type runner struct {
 	cpuMilli, gpuMilli int64
 }
 
+// lists reports whether running jobs are listed.
+func (p *preempter) lists() bool { return p.on || p.rule.Cluster.Gang }
+
 func compareRunners(a, b runner) int {
 	return cmp.Or(cmp.Compare(a.submit, b.submit), cmp.Compare(a.id, b.id))
 }
@@ -23,7 +26,7 @@ func compareRunners(a, b runner) int {
 func (e *engine) listRuns() {
 	p := &e.pre
 	p.runs = p.runs[:0]
-	if !p.on {
+	if !p.lists() {
 		return
 	}
 	for r := range e.jobs.rows {
@@ -43,7 +46,7 @@ func (e *engine) runnerOf(r int32) runner {
 // noteRun adds a job that starts.
 func (e *engine) noteRun(r int32) {
 	p := &e.pre
-	if !p.on {
+	if !p.lists() {
 		return
 	}
 	x := e.runnerOf(r)
@@ -54,7 +57,7 @@ func (e *engine) noteRun(r int32) {
 // noteEnd takes off a job that has ended.
 func (e *engine) noteEnd(r int32) {
 	p := &e.pre
-	if !p.on {
+	if !p.lists() {
 		return
 	}
 	j := &e.jobs.rows[r]
@@ -65,7 +68,7 @@ func (e *engine) noteEnd(r int32) {
 
 // growRuns makes room for n running jobs, so that a pass need not.
 func (p *preempter) growRuns(n int) {
-	if p.on {
+	if p.lists() {
 		p.runs = slices.Grow(p.runs, max(n-len(p.runs), 0))
 	}
 }

@@ -76,15 +76,45 @@ func (e *engine) suspendFor(dst []Decision, rec record, t *trial) []Decision {
 			continue
 		}
 		j := &e.jobs.rows[r]
-		j.state, j.stopped = StateSuspended, e.now
-		j.evict.by, j.evict.mode, j.evict.at = rec.id, preempt.ModeSuspend, Never
 		p.lenders = append(p.lenders, r)
 		e.counts.Preemptions++
-		dst = e.decide(dst, r, OpSuspend)
-		d := &dst[len(dst)-1]
-		d.Reason, d.Rule, d.Candidates = ReasonPreempted, p.rule.Type.String(), int32(len(p.rows))
+		at := len(dst)
+		dst = e.stop(dst, r, rec.id)
+		d := &dst[at]
+		d.Reason, d.Rule, d.Candidates, d.Victims = ReasonPreempted, p.rule.Type.String(), int32(len(p.rows)), int32(len(p.victims))
+		if j.parts[j.partIdx] == e.jobs.rows[rec.row].parts[rec.pair] {
+			p.gang.join(j) // they take turns
+		}
 	}
-	return e.start(dst, rec, backfill)
+	dst = e.start(dst, rec, backfill)
+	if e.plans.inPass {
+		e.catchUp() // more has changed than the job that starts
+	}
+	return dst
+}
+
+// stop suspends a running job for another one.
+func (e *engine) stop(dst []Decision, r int32, by JobID) []Decision {
+	j := &e.jobs.rows[r]
+	j.state, j.stopped = StateSuspended, e.now
+	j.evict.by, j.evict.mode, j.evict.at = by, preempt.ModeSuspend, Never
+	e.touchJob(j)
+	dst = e.decide(dst, r, OpSuspend)
+	return e.spell(dst, r, preempt.ModeSuspend, &preempt.UserSignal{}, 0)
+}
+
+// goOn lets a job that was stopped for another run again: time stopped does not
+// count against its limit.
+func (e *engine) goOn(now Time, r int32) {
+	j := &e.jobs.rows[r]
+	j.lent = j.lent[:0]
+	j.state = StateRunning
+	j.evict = eviction{last: j.evict.last, times: j.evict.times}
+	if j.end != Never {
+		j.end = j.end.Add(now.Sub(j.stopped))
+	}
+	e.pushLimit(r)
+	e.touchJob(j)
 }
 
 // lend moves the cores that the place in the scratch takes out of a job's
@@ -140,14 +170,7 @@ func (e *engine) reclaim(now Time) {
 			continue
 		}
 		p.lenders = slices.Delete(p.lenders, i, i+1)
-		j.lent = j.lent[:0]
-		j.state = StateRunning
-		j.evict = eviction{last: j.evict.by}
-		if j.end != Never {
-			j.end = j.end.Add(now.Sub(j.stopped)) // time stopped does not count
-		}
-		e.pushLimit(r)
-		e.touchJob(j)
+		e.goOn(now, r)
 		e.orders = append(e.orders, pendingOrder{row: r, gen: j.gen, op: OpResume})
 	}
 }

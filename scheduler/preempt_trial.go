@@ -70,6 +70,7 @@ func (t *trial) take(r int32) {
 		t.e.licenses.use(&j.licenses, -1)
 	}
 	j.flags |= flagAway
+	t.e.shareAway(j)
 	t.gone = append(t.gone, r)
 }
 
@@ -81,6 +82,7 @@ func (t *trial) putBack(at int) {
 			t.e.licenses.use(&j.licenses, 1)
 		}
 		j.flags &^= flagAway
+		t.e.shareBack(j)
 	}
 	t.gone = t.gone[:at]
 }

@@ -123,6 +123,7 @@ func (e *engine) visitState(c *codec) {
 		e.visitRows(c, &e.nodes[i].jobs)
 	}
 	if c.reading {
+		e.buildShares()
 		e.checkLists(c)
 		e.holdUnits()
 	}
@@ -253,6 +254,8 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.endState)
 	num(c, &j.endWhy)
 	num(c, &j.stopped)
+	c.uint(&j.turn)
+	num(c, &j.shareRow)
 	list(c, &j.lent, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
 		list(c, &a.grant.Cores, (*codec).uint)

@@ -80,7 +80,7 @@ func (l *look) others(pass gres.Pass) *after {
 // fit evaluates a node as the try sees it.
 func (l *look) fit(n topology.NodeID, pass gres.Pass, a *after) gres.NodeFit {
 	e, s := l.e, &l.e.try
-	if !l.idle && l.t == e.now && !e.plans.searching && (l.plans == nil || !l.plans.nodes.Has(n)) && !e.parts[l.c.key.part].limited() {
+	if !l.idle && l.t == e.now && !e.plans.searching && (l.plans == nil || !l.plans.nodes.Has(n)) && !e.byNode(l.c) {
 		return e.pool.FitAfter(l.c.pool, pass, a.need, &a.granted, int32(n))
 	}
 	return gres.EvaluateAfter(l.row(n), &l.c.req, pass, int(a.need), &a.granted, &s.work)

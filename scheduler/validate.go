@@ -50,6 +50,9 @@ func (c *Config) Validate() error {
 		case p.MinNodes < 0 || p.MaxNodes < 0 || p.MaxTime < 0 || p.DefaultTime < 0:
 			bad("partition %q: a limit is negative", p.Name)
 		}
+		if _, _, err := readShare(p.Oversubscribe); err != nil {
+			bad("partition %q: %v", p.Name, err)
+		}
 		names[p.Name] = true
 	}
 	par := &c.Parameters

@@ -88,6 +88,10 @@ func (e *engine) takeOff(r int32) {
 	j := &e.jobs.rows[r]
 	for i := range j.alloc {
 		e.pool.Give(int32(j.alloc[i].node), &j.alloc[i].grant)
+		if j.shareRow > 0 {
+			union, _ := e.sharedCores(j.alloc[i].node, e.expectedEnd(j))
+			e.pool.SetUsedCores(int32(j.alloc[i].node), union)
+		}
 	}
 }
 
@@ -95,7 +99,7 @@ func (e *engine) takeOff(r int32) {
 // jobs that end by t do not keep topology units.
 func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.Duration) bool {
 	s := &e.try
-	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
+	s.found, s.hold, s.refusal, s.layer = false, false, topology.Refusal{}, -1
 	c := &e.classes.rows[e.jobs.rows[rec.row].classes[rec.pair]]
 	s.within.Copy(c.nodes)
 	s.within.And(avail)
@@ -103,6 +107,7 @@ func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.D
 		e.keepUnitsAt(c, t)
 	}
 	j := &e.jobs.rows[rec.row]
+	e.keepKinds(c, t)
 	e.keepReserved(&j.spec, t, limit)
 	all := c.all
 	c.all = false

@@ -299,6 +299,7 @@ func jobOf(f fields) scheduler.JobSpec {
 	if f.has("mem") {
 		j.Mem, j.MemMiB = scheduler.MemPerNode, f.num("mem")
 	}
+	j.Oversubscribe = f.has("s")
 	if f["requeue"] == "no" {
 		j.Requeue = -1
 	}
@@ -359,6 +360,9 @@ func (e *env) pass(why bool) (string, error) {
 		}
 		if d.Signal != 0 {
 			fmt.Fprintf(&b, "  signal %d", d.Signal)
+		}
+		if d.Op == scheduler.OpSignal {
+			fmt.Fprintf(&b, " to %s at %d", targets(&d), d.At/1e6)
 		}
 		if d.Op == scheduler.OpPreempt {
 			fmt.Fprintf(&b, "  until %d", d.At/1e6)

@@ -30,3 +30,14 @@ func (e *env) preempted() string {
 	e.s.View(func(v scheduler.View) { m = v.Metrics() })
 	return fmt.Sprintf("%d victims, %d requeues, lost %d GPU-seconds, %d CPU-seconds\n", m.Preemptions, m.Requeues, m.LostGPU, m.LostCPU)
 }
+
+// targets names who gets a signal.
+func targets(d *scheduler.Decision) string {
+	switch {
+	case d.Steps && d.Batch:
+		return "all"
+	case d.Batch:
+		return "batch"
+	}
+	return "steps"
+}
