@@ -189,7 +189,11 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 			dst = e.reclaimLicenses(dst, rec)
 			continue
 		}
-		if e.tryNow(rec, plans) {
+		beside := plans
+		if e.claiming(j) {
+			beside = nil // the place of its victims is its own, whoever plans for it
+		}
+		if e.tryNow(rec, beside) {
 			if e.admits(rec) {
 				dst = e.start(dst, rec, false)
 				starts++

@@ -141,6 +141,9 @@ func (e *engine) openFit(rec record) *class {
 	}
 	s.layer = -1
 	e.keepKinds(c, e.now)
+	if e.claiming(j) {
+		e.keepOwn(j)
+	}
 	e.keepReserved(&j.spec, e.now, e.timeLimit(j, int(rec.pair)))
 	s.waited = 0
 	if c.fit.Switches > 0 {

@@ -184,6 +184,10 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 	if e.holders > 0 || s.class.unitsAlone {
 		e.keepUnits(s.class)
 	}
+	e.keepKinds(s.class, e.now)
+	if j := &e.jobs.rows[s.record.row]; e.claiming(j) {
+		e.keepOwn(j)
+	}
 	e.blockReserved()
 	for _, n := range p.owned {
 		if t.within.Has(n) {

@@ -45,6 +45,24 @@ func (e *engine) stepBack(but int32) {
 	}
 }
 
+// keepOwn takes the nodes from the try that others of those who wait for their
+// victims will get: so many as become free at once are not all one's own.
+func (e *engine) keepOwn(j *job) {
+	for i := range e.pre.runs {
+		v := &e.jobs.rows[e.pre.runs[i].row]
+		if v.evict.by == 0 || v.evict.by == j.id || v.lending() {
+			continue
+		}
+		r := e.jobs.find(v.evict.by)
+		if r < 0 || e.jobs.rows[r].state != StatePending || !e.claiming(&e.jobs.rows[r]) {
+			continue
+		}
+		for k := range v.alloc {
+			e.try.within.Remove(v.alloc[k].node)
+		}
+	}
+}
+
 // dropClaim stops counting the claim of a job.
 func (e *engine) dropClaim(j *job) {
 	if j.evict.claim == 0 {

@@ -32,6 +32,11 @@ func (e *engine) records() []record {
 	return e.pre.pairs.out
 }
 
+// claiming reports whether a waiting job may expect the place of its victims.
+func (e *engine) claiming(j *job) bool {
+	return e.cfg.Profile == ProfileBest && j.evict.until > 0 && j.evict.until >= e.now
+}
+
 // pairs reports whether the order of a pass may differ from the queue's.
 func (e *engine) pairs() bool {
 	return e.pre.rule.Type == preempt.TypeQOS || e.pre.on && e.cfg.Profile == ProfileBest
@@ -48,7 +53,7 @@ func (e *engine) pairQueue() {
 	q.rows, q.out, q.claims = q.rows[:0], q.out[:0], false
 	for _, rec := range e.queue.sorted {
 		if j := &e.jobs.rows[rec.row]; j.qgen == rec.gen {
-			claim := e.cfg.Profile == ProfileBest && j.evict.until > 0 && j.evict.until >= e.now
+			claim := e.claiming(j)
 			q.claims = q.claims || claim
 			q.rows = append(q.rows, paired{rec, e.qosOf(j), claim})
 		}
