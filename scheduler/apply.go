@@ -49,6 +49,10 @@ func (e *engine) dispatch(now Time, ev *Event) error {
 			return fmt.Errorf("scheduler: apply %s: job %d: %w", ev.Kind, ev.Job, ErrUnknownJob)
 		}
 		return e.stepEvent(ev, r)
+	case EventNodeAdd:
+		return e.addNodes(now, ev)
+	case EventNodeRemove:
+		return e.removeNodes(now, ev)
 	case EventPartition:
 		return e.setPartition(now, ev)
 	case EventReservation:

@@ -13,7 +13,7 @@ func (e *engine) check() {
 	var cpu, gpu int64
 	onNode := make([]int, len(e.nodes))
 	rows := make([][]uint64, len(e.nodes))
-	for i := range e.nodes {
+	for i := range e.there.All() {
 		rows[i] = make([]uint64, e.pool.Shape(int32(i)).RowLen())
 		if (e.nodes[i].state == NodeUp) != e.pool.Available(int32(i)) {
 			fail("node %d is %s and available is %v", i, e.nodes[i].state, e.pool.Available(int32(i)))
@@ -63,7 +63,7 @@ func (e *engine) check() {
 			gpu += u.gpuMilli
 		}
 	}
-	for i := range e.nodes {
+	for i := range e.there.All() {
 		if onNode[i] != len(e.nodes[i].jobs) {
 			fail("node %d: %d jobs hold it, %d are listed", i, onNode[i], len(e.nodes[i].jobs))
 		}

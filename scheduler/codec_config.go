@@ -36,6 +36,8 @@ func visitConfig(c *codec, v *Config) {
 	num(c, &v.Profile)
 	c.bool(&v.Defects)
 	list(c, &v.Nodes, visitNodeSpec)
+	num(c, &v.MaxNodes)
+	list(c, &v.NodeSets, visitNodeSetSpec)
 	list(c, &v.Partitions, visitPartitionSpec)
 	strs(c, &v.GresTypes)
 	strs(c, &v.TRES)
@@ -102,8 +104,15 @@ func visitNodeSpec(c *codec, v *NodeSpec) {
 	c.str(&v.GRES)
 	list(c, &v.Devices, visitDeviceSpec)
 	c.str(&v.Topology)
+	num(c, &v.Slot)
 	num(c, &v.State)
 	c.str(&v.Reason)
+}
+
+func visitNodeSetSpec(c *codec, v *NodeSetSpec) {
+	c.str(&v.Name)
+	c.str(&v.Nodes)
+	c.str(&v.Feature)
 }
 
 func visitParameters(c *codec, v *Parameters) {

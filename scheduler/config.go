@@ -42,9 +42,16 @@ type Config struct {
 	// Defects copies defects of Slurm that the specifications name as not to
 	// copy. Only for comparison with recorded decisions.
 	Defects bool `json:",omitempty"`
-	// Nodes describes the nodes; at least one. They are put into Slurm's node
-	// order: natural order of names.
+	// Nodes describes the nodes; at least one, unless MaxNodes leaves room for
+	// some to join. They are put into Slurm's node order: natural order of
+	// names, then those that joined later in order of their Slot.
 	Nodes []NodeSpec
+	// MaxNodes is the number of nodes that there may ever be; 0 is as many as
+	// are configured. Slurm: MaxNodeCount.
+	MaxNodes int32 `json:",omitempty"`
+	// NodeSets are names for sets of nodes, which partitions may use. Slurm:
+	// NodeSet.
+	NodeSets []NodeSetSpec `json:",omitempty"`
 	// Partitions; none makes one named "default" over all nodes.
 	Partitions []PartitionSpec `json:",omitempty"`
 	// GresTypes are the names of generic resources. Default: those that nodes

@@ -34,9 +34,9 @@
 // # Not yet
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
-// dependencies, cohorts, shares on nodes of counts, resizing, adding
-// and removing nodes and partitions at run time; of reservations, recurrence,
-// TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
+// dependencies, cohorts, shares on nodes of counts, resizing, adding and
+// removing partitions at run time, nodes that join a torus; of reservations,
+// recurrence, TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
 // MaxStartDelay, and jobs that list several. Reserved nodes that fail are not
 // replaced, and profile Best plans a job only on nodes that no reservation to
 // come will take.

@@ -20,6 +20,7 @@ type engine struct {
 	// Nodes, in node order; index is topology.NodeID.
 	names   *topology.Names
 	nodes   []node
+	there   topology.NodeSet // places that have a node
 	up      topology.NodeSet // nodes that take jobs
 	devices *gres.DeviceTable
 	pool    *gres.Pool
@@ -63,7 +64,9 @@ type engine struct {
 	nextSwitch   Time // when a job has waited long enough for few switches
 	nextBF       Time // next planning pass
 	counts       Metrics
-	coreWords    int // of the widest shape
+	coreWords    int           // of the widest shape
+	types        []gres.TypeID // of a snapshot that is read, as they are here
+	reading      bool          // a snapshot is read
 	trackedKinds []gres.Kind
 	timers       timers
 	pre          preempter

@@ -231,7 +231,7 @@ func (p *featureParser) named(name string) (*topology.NodeSet, error) {
 	if set := p.e.features[name]; set != nil {
 		return set, nil
 	}
-	if !p.ignore {
+	if !p.ignore && !p.e.reading {
 		return nil, ErrFeature
 	}
 	set := new(topology.NodeSet)
@@ -279,7 +279,7 @@ func featureByte(c byte) bool {
 // buildFeatures lists the nodes of each feature.
 func (e *engine) buildFeatures() {
 	e.features = make(map[string]*topology.NodeSet)
-	for i := range e.nodes {
+	for i := range e.there.All() {
 		spec := &e.cfg.Nodes[e.nodes[i].spec]
 		list := spec.Features
 		if spec.ActiveFeatures != nil {
@@ -292,7 +292,7 @@ func (e *engine) buildFeatures() {
 				set.Init(len(e.nodes))
 				e.features[f] = set
 			}
-			set.Add(topology.NodeID(i))
+			set.Add(i)
 		}
 	}
 }

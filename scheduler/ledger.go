@@ -434,8 +434,8 @@ func (e *engine) addDeviceKind(list []deviceKind, sh *gres.Shape, g int, t gres.
 // totalTRES counts what a set of nodes has, nil standing for all.
 func (e *engine) totalTRES(set *topology.NodeSet) []int64 {
 	row := make([]int64, e.schema.Len())
-	for i := range e.nodes {
-		if set != nil && !set.Has(topology.NodeID(i)) {
+	for i := range e.there.All() {
+		if set != nil && !set.Has(i) {
 			continue
 		}
 		s := e.pool.Shape(int32(i))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/qos"
-	"github.com/berth-sched/berth/topology"
 )
 
 // New returns a scheduler for cfg, of which nothing is kept but what it
@@ -122,7 +121,13 @@ func (e *engine) buildSchema() error {
 	for _, t := range e.cfg.TRES {
 		add(t)
 	}
-	for i := range e.nodes {
+	if e.cfg.MaxNodes > 0 {
+		// Nodes that join may bring them.
+		for _, t := range e.cfg.GresTypes {
+			add("gres/" + t)
+		}
+	}
+	for i := range e.there.All() {
 		s := e.pool.Shape(int32(i))
 		for g := range s.NumGroups() {
 			add("gres/" + e.devices.Name(s.GroupName(g)))
@@ -132,7 +137,7 @@ func (e *engine) buildSchema() error {
 		if g := s.Group(gres.NameGPU); g >= 0 {
 			e.counts.GPUMilli += 1000 * s.WholeDevices(g)
 		}
-		if e.weightOf(topology.NodeID(i)) != e.weightOf(0) {
+		if e.weightOf(i) != e.weightOf(e.there.First()) {
 			e.weighted = true
 		}
 	}

@@ -15,7 +15,7 @@ func (e *engine) buildNodes() error {
 		name string
 		spec int32
 	}
-	var all []named
+	var all, joined []named
 	var errs []error
 	for i := range e.cfg.Nodes {
 		hosts, err := topology.ParseHostlist(e.cfg.Nodes[i].Names)
@@ -24,28 +24,49 @@ func (e *engine) buildNodes() error {
 			continue
 		}
 		for _, h := range hosts {
-			all = append(all, named{h, int32(i)})
+			if n := (named{h, int32(i)}); e.cfg.Nodes[i].Slot > 0 {
+				joined = append(joined, n)
+			} else {
+				all = append(all, n)
+			}
 		}
 	}
 	slices.SortFunc(all, func(a, b named) int { return topology.CompareHosts(a.name, b.name) })
-	names := make([]string, len(all))
-	e.nodes = make([]node, len(all))
-	for i, n := range all {
+	places := max(len(all), int(e.cfg.MaxNodes))
+	names := make([]string, places)
+	e.nodes = make([]node, places)
+	e.there.Init(places)
+	for i := range e.nodes {
+		e.nodes[i].spec = -1
+	}
+	put := func(i int, n named) {
 		names[i] = n.name
 		s := &e.cfg.Nodes[n.spec]
 		e.nodes[i] = node{spec: n.spec, state: s.State, reason: s.Reason}
 		if s.State == NodeUnchanged {
 			e.nodes[i].state = NodeUp
 		}
+		e.there.Add(topology.NodeID(i))
 	}
-	table, err := topology.NewNames(names)
+	for i, n := range all {
+		put(i, n)
+	}
+	for _, n := range joined {
+		i := int(e.cfg.Nodes[n.spec].Slot) - 1
+		if i >= places || e.nodes[i].spec >= 0 {
+			errs = append(errs, fmt.Errorf("scheduler: read node %s: slot %d: %w", n.name, i+1, ErrSpec))
+			continue
+		}
+		put(i, n)
+	}
+	table, err := topology.NewPlaces(names)
 	if err != nil {
 		return errors.Join(append(errs, fmt.Errorf("scheduler: read nodes: %w", err))...)
 	}
 	e.names = table
 	e.devices = gres.NewDeviceTable()
-	e.pool = gres.NewPool(len(all))
-	e.up.Init(len(all))
+	e.pool = gres.NewPool(places)
+	e.up.Init(places)
 	shapes := make([]gres.ShapeID, len(e.cfg.Nodes))
 	drain := make([]string, len(e.cfg.Nodes))
 	for i := range e.cfg.Nodes {
@@ -65,6 +86,9 @@ func (e *engine) buildNodes() error {
 	for i := range e.nodes {
 		n := &e.nodes[i]
 		n.jobs = arena[i*room : i*room : (i+1)*room]
+		if n.spec < 0 {
+			continue
+		}
 		e.pool.SetNode(int32(i), shapes[n.spec])
 		if why := drain[n.spec]; why != "" && n.state == NodeUp {
 			n.state, n.reason = NodeDrain, why
@@ -75,9 +99,14 @@ func (e *engine) buildNodes() error {
 	return nil
 }
 
+// placed reports whether id is the number of a node that is there.
+func (e *engine) placed(id topology.NodeID) bool {
+	return id >= 0 && int(id) < len(e.nodes) && e.there.Has(id)
+}
+
 // setAvailable makes the pool and the up set follow the node's state.
 func (e *engine) setAvailable(id topology.NodeID) {
-	on := e.nodes[id].state == NodeUp
+	on := e.nodes[id].state == NodeUp && e.nodes[id].spec >= 0
 	if on {
 		e.up.Add(id)
 	} else {
@@ -121,16 +150,8 @@ func (e *engine) addPartition(s *PartitionSpec) error {
 	var p partition
 	p.setSpec(s)
 	p.nodes.Init(len(e.nodes))
-	if s.Nodes == "ALL" {
-		p.nodes.AddAll()
-	} else {
-		ids, err := e.appendNodes(nil, "partition "+s.Name, s.Nodes)
-		if err != nil {
-			return err
-		}
-		for _, id := range ids {
-			p.nodes.Add(id)
-		}
+	if err := e.nodesNamed(&p.nodes, "partition "+s.Name, s.Nodes); err != nil {
+		return err
 	}
 	p.topo = -1
 	for i := range e.topos {

@@ -155,8 +155,11 @@ func (p *planner) openCalendars(e *engine) {
 	arena := make([]step, room*n)
 	for i := range p.cal {
 		p.cal[i].steps = arena[i*room : i*room : (i+1)*room]
-		p.weight[i] = e.weightOf(topology.NodeID(i))
-		p.touch(topology.NodeID(i))
+		p.nextAt[i] = Never
+	}
+	for i := range e.there.All() {
+		p.weight[i] = e.weightOf(i)
+		p.touch(i)
 	}
 	e.pool.ReserveStates(4 * n)
 }

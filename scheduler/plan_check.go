@@ -41,7 +41,7 @@ func (e *engine) checkPlans(fail func(string, ...any)) {
 		if len(p.on[n]) != on[n] || p.nodes.Has(topology.NodeID(n)) != (on[n] > 0) {
 			fail("node %d: %d plans listed, %d hold it", n, len(p.on[n]), on[n])
 		}
-		if p.cal != nil && !p.stale.Has(topology.NodeID(n)) && p.nextAt[n] > e.now {
+		if p.cal != nil && e.there.Has(topology.NodeID(n)) && !p.stale.Has(topology.NodeID(n)) && p.nextAt[n] > e.now {
 			e.checkCalendar(n, fail)
 		}
 	}

@@ -21,8 +21,8 @@ func (e *engine) buildRanker() error {
 	cfg := priority.Config{MaxAge: p.MaxAge, FavorSmall: p.FavorSmall, Flags: flags, OwnZeroQOS: e.cfg.Profile != ProfileSlurm}
 	cfg.Age, cfg.JobSize, cfg.Partition = p.Age, p.JobSize, p.Partition
 	cfg.Assoc, cfg.FairShare, cfg.QOS = p.Assoc, p.FairShare, p.QOS
-	cl := priority.Cluster{Nodes: int64(len(e.nodes)), Kinds: e.schema.Len()}
-	for i := range e.nodes {
+	cl := priority.Cluster{Nodes: int64(e.there.Count()), Kinds: e.schema.Len()}
+	for i := range e.there.All() {
 		cl.CPUs += e.pool.Shape(int32(i)).MilliCPU() / 1000
 	}
 	for i := range e.parts {

@@ -23,7 +23,7 @@ func (e *engine) pickReservation(x *reservation, at int) error {
 		x.nodes.Copy(&e.parts[p].nodes)
 		x.flags |= resvAll
 	case strings.EqualFold(x.spec.Nodes, "ALL"):
-		x.nodes.AddAll()
+		x.nodes.Copy(&e.there)
 		x.flags |= resvAll
 	default:
 		list, err := e.nodeList("reserved nodes", x.spec.Nodes)

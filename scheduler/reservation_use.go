@@ -318,12 +318,15 @@ func (e *engine) visitReservations(c *codec) {
 		list(c, &x.cores, func(c *codec, a *nodeGrant) {
 			num(c, &a.node)
 			visitGrant(c, &a.grant)
-			if c.reading && c.err == nil && (a.node < 0 || int(a.node) >= len(e.nodes) || len(a.grant.Cores) != e.pool.Shape(int32(a.node)).CoreWords()) {
+			if c.reading && c.err == nil && (!e.placed(a.node) || len(a.grant.Cores) != e.pool.Shape(int32(a.node)).CoreWords()) {
 				c.fail("reserved cores")
 			}
 		})
 		if tail := uint(len(e.nodes)) & 63; c.reading && c.err == nil && tail != 0 && words[len(words)-1]>>tail != 0 {
 			c.fail("reserved nodes")
+		}
+		if c.reading && c.err == nil {
+			x.nodes.And(&e.there)
 		}
 		if c.err != nil {
 			return

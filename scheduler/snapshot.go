@@ -85,6 +85,8 @@ func (e *engine) fork() (*engine, error) {
 
 // visitState visits the books. Reading starts from an engine that New made.
 func (e *engine) visitState(c *codec) {
+	e.reading = c.reading
+	defer func() { e.reading = false }()
 	num(c, &e.now)
 	c.uint(&e.seq)
 	c.uint(&e.freed)
@@ -111,6 +113,7 @@ func (e *engine) visitState(c *codec) {
 			e.setAvailable(topology.NodeID(i))
 		}
 	}
+	e.visitTypes(c)
 	e.visitAccounts(c)
 	if c.err != nil {
 		return
@@ -273,6 +276,9 @@ func (e *engine) visitJob(c *codec, j *job) {
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
 		visitGrant(c, &a.grant)
+		if c.reading && c.err == nil {
+			e.retype(c, &a.grant)
+		}
 	})
 	e.visitSteps(c, j)
 }
@@ -331,7 +337,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 	case j.running():
 		for i := range j.alloc {
 			a := &j.alloc[i]
-			if a.node < 0 || int(a.node) >= len(e.nodes) || i > 0 && j.alloc[i-1].node >= a.node || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
+			if !e.placed(a.node) || i > 0 && j.alloc[i-1].node >= a.node || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
 				c.fail("allocation")
 				return
 			}

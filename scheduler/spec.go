@@ -87,6 +87,9 @@ type NodeSpec struct {
 	Devices []DeviceSpec `json:",omitempty"`
 	// Topology is the membership "topology:unit,…"; empty as configured.
 	Topology string `json:",omitempty"`
+	// Slot is one more than the place in node order of a node that joined while
+	// the scheduler ran; 0 takes its place by its name. The scheduler sets it.
+	Slot int32 `json:",omitempty"`
 	// State at the beginning. Default: NodeUp.
 	State NodeState `json:",omitempty"`
 	// Reason is why it is down or drained.
@@ -168,7 +171,8 @@ func (s *PartitionState) UnmarshalText(b []byte) error {
 type PartitionSpec struct {
 	// Name is unique.
 	Name string
-	// Nodes is a hostlist; "ALL" is every node.
+	// Nodes is a hostlist; "ALL" is every node. A name may be one of
+	// Config.NodeSets.
 	Nodes string
 	// Default makes it the partition of jobs that name none.
 	Default bool `json:",omitempty"`

@@ -215,7 +215,7 @@ func (e *engine) visitSteps(c *codec, j *job) {
 	} else {
 		for i := range j.alloc {
 			n := j.alloc[i].node
-			if n < 0 || int(n) >= len(e.nodes) {
+			if !e.placed(n) {
 				c.fail("allocation")
 				return
 			}
@@ -239,6 +239,9 @@ func (e *engine) visitSteps(c *codec, j *job) {
 		list(c, &g.Grants, visitGrant)
 		if !c.reading || c.err != nil {
 			return
+		}
+		for i := range g.Grants {
+			e.retype(c, &g.Grants[i])
 		}
 		if r, err := e.stepRequest(&spec); err != nil || !q.queue.Adopt(*id, &r, &g) {
 			c.fail("step")

@@ -24,6 +24,10 @@ func (e *engine) buildTopologies() error {
 	if len(specs) == 0 {
 		specs = []TopologySpec{{Name: "default", Flat: true}}
 	}
+	specs, err := e.withMembers(specs)
+	if err != nil {
+		return err
+	}
 	list := make([]topology.Spec, len(specs))
 	for i := range specs {
 		list[i] = specs[i].topology()
@@ -57,7 +61,7 @@ func (e *engine) buildTopologies() error {
 	e.held.Init(len(e.nodes))
 	e.busy.Init(len(e.nodes))
 	e.totalCPUs = make([]int32, len(e.nodes))
-	for i := range e.totalCPUs {
+	for i := range e.there.All() {
 		e.totalCPUs[i] = int32(e.pool.Shape(int32(i)).MilliCPU() / 1000)
 	}
 	return nil

@@ -7,6 +7,9 @@ import (
 	"github.com/berth-sched/berth/topology"
 )
 
+// maxPlaces bounds MaxNodes.
+const maxPlaces = 1 << 22
+
 // Validate returns every problem of c that can be seen without building, in
 // field order, joined; nil if there is none. It changes nothing.
 func (c *Config) Validate() error {
@@ -14,9 +17,13 @@ func (c *Config) Validate() error {
 	bad := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("scheduler: check config: "+format+": %w", append(args, ErrSpec)...))
 	}
-	if len(c.Nodes) == 0 {
+	if len(c.Nodes) == 0 && c.MaxNodes == 0 {
 		bad("no nodes")
 	}
+	if c.MaxNodes < 0 || c.MaxNodes > maxPlaces {
+		bad("room for %d nodes", c.MaxNodes)
+	}
+	errs = append(errs, c.checkNodeSets()...)
 	for i := range c.Nodes {
 		n := &c.Nodes[i]
 		if _, err := topology.ParseHostlist(n.Names); err != nil || n.Names == "" {
@@ -32,6 +39,9 @@ func (c *Config) Validate() error {
 			if f.v < 0 {
 				bad("node %q: %s %d is negative", n.Names, f.name, f.v)
 			}
+		}
+		if hosts, _ := topology.ParseHostlist(n.Names); n.Slot != 0 && (n.Slot < 0 || len(hosts) != 1) {
+			bad("node %q: slot %d", n.Names, n.Slot)
 		}
 		if n.CPUMilli > 0 && (n.Sockets > 0 || n.CoresPerSocket > 0 || n.CPUs > 0) {
 			bad("node %q: both CPU counts and milli-CPUs", n.Names)

@@ -150,8 +150,8 @@ func (e *engine) nodeAlloc(a *nodeGrant) NodeAlloc {
 
 func (v *view) Nodes() iter.Seq[NodeView] {
 	return func(yield func(NodeView) bool) {
-		for i := range v.e.nodes {
-			if !yield(v.e.nodeView(topology.NodeID(i))) {
+		for i := range v.e.there.All() {
+			if !yield(v.e.nodeView(i)) {
 				return
 			}
 		}
@@ -237,7 +237,7 @@ func (v *view) Reservations() iter.Seq[ReservationSpec] { return slices.Values(v
 func (v *view) Metrics() Metrics {
 	m := v.e.counts
 	m.Now = v.e.now
-	m.Nodes = len(v.e.nodes)
+	m.Nodes = v.e.there.Count()
 	return m
 }
 

@@ -30,10 +30,21 @@ var ErrUnknownNode = errors.New("unknown node")
 // NewNames makes the table of names, which are in node order, and keeps a copy.
 // A duplicate or an empty name is an error.
 func NewNames(names []string) (*Names, error) {
+	for i, s := range names {
+		if s == "" {
+			return nil, fmt.Errorf("topology: name node %d: empty name", i)
+		}
+	}
+	return NewPlaces(names)
+}
+
+// NewPlaces is [NewNames] for a cluster that nodes join while it runs: an empty
+// name is a place where no node is yet.
+func NewPlaces(names []string) (*Names, error) {
 	t := &Names{names: append([]string(nil), names...), ids: make(map[string]NodeID, len(names))}
 	for i, s := range t.names {
 		if s == "" {
-			return nil, fmt.Errorf("topology: name node %d: empty name", i)
+			continue
 		}
 		if _, ok := t.ids[s]; ok {
 			return nil, fmt.Errorf("topology: name node %q: %w", s, ErrDuplicateNode)

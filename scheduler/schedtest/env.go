@@ -33,6 +33,7 @@ import (
 //	state now=0 nodes=n0 to=down
 //	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
 //	step job=1, then lines of id=0 tasks=2 cpus=1 nodes=1 gres=gpu:1 exact overlap immediate | endstep job=1, id=0 | steps job=1
+//	join, then lines of nodes, in=topology:unit | leave nodes=n0
 //	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	explain job=1 | jobs | nodes | wake | restart | forecast
@@ -144,6 +145,10 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 			return "", err
 		}
 		return e.apply(scheduler.SetNodes(a["nodes"], st, "script"))
+	case "join":
+		return e.join(lines(d))
+	case "leave":
+		return e.leave(a["nodes"])
 	case "set", "limit-of", "remove":
 		for _, f := range lines(d) {
 			if out, err := e.change(strings.TrimSuffix(d.Cmd, "-of"), f); err != nil {
@@ -208,13 +213,14 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	if a.has("lln") {
 		c.Parameters.Select.Flags = []string{"CR_LLN"}
 	}
+	c.MaxNodes, c.GresTypes = int32(a.num("maxnodes")), a.list("gres-types")
 	for _, f := range in {
 		if f.has("partition") {
 			c.Partitions = append(c.Partitions, partition(f))
 			continue
 		}
 		switch {
-		case topologyLine(&c, a, f), workloadLine(&c, f):
+		case setLine(&c, f), topologyLine(&c, a, f), workloadLine(&c, f):
 			continue
 		case f.has("account"):
 			c.Accounts = append(c.Accounts, assocOf(f))
@@ -226,11 +232,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 			c.Licenses = append(c.Licenses, scheduler.LicenseSpec{Name: f["lic"], Total: f.num("total")})
 			continue
 		}
-		c.Nodes = append(c.Nodes, scheduler.NodeSpec{
-			Names: f["nodes"], Sockets: int32(f.num("sockets")), CoresPerSocket: int32(f.num("cores")), ThreadsPerCore: int32(f.num("threads")),
-			MemMiB: f.num("mem"), GRES: f["gres"], Features: f.list("features"), Weight: uint32(f.num("weight")), CPUMilli: f.num("cpumilli"),
-			Devices: devicesOf(f),
-		})
+		c.Nodes = append(c.Nodes, node(f))
 	}
 	s, err := e.make(c)
 	if err != nil {

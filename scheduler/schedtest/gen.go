@@ -35,6 +35,11 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	if rapid.Bool().Draw(t, "two partitions") {
 		c.Partitions = append(c.Partitions, scheduler.PartitionSpec{Name: "q", Nodes: c.Nodes[0].Names, MaxTime: 20 * time.Second})
 	}
+	if rapid.Bool().Draw(t, "nodes join") {
+		c.MaxNodes, c.GresTypes = 10, []string{"gpu"}
+		c.NodeSets = []scheduler.NodeSetSpec{{Name: "f-nodes", Feature: "f"}}
+		c.Partitions[len(c.Partitions)-1].Nodes += ",f-nodes"
+	}
 	c.Profile = rapid.SampledFrom([]scheduler.Profile{scheduler.ProfileBest, scheduler.ProfileSlurm}).Draw(t, "profile")
 	p := &c.Parameters
 	p.Plan.Mode = rapid.SampledFrom([]scheduler.PlanMode{scheduler.PlanBackfill, scheduler.PlanNone}).Draw(t, "mode")

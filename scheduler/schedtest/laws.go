@@ -62,6 +62,13 @@ func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) 
 		"step": func(t *rapid.T) {
 			r.onAny(t, func(id scheduler.JobID) scheduler.Event { return genStep(t, id) })
 		},
+		"join": func(t *rapid.T) {
+			n := genJoin(t)
+			r.apply(t, scheduler.Event{Kind: scheduler.EventNodeAdd, Node: &n})
+		},
+		"leave": func(t *rapid.T) {
+			r.apply(t, scheduler.Event{Kind: scheduler.EventNodeRemove, Nodes: rapid.SampledFrom(joiners).Draw(t, "joiner")})
+		},
 		"account": func(t *rapid.T) { r.apply(t, GenAccountEvent(t)) },
 		"update": func(t *rapid.T) {
 			r.onAny(t, func(id scheduler.JobID) scheduler.Event {

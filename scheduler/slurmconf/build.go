@@ -68,7 +68,7 @@ type builder struct {
 func (f *Files) Config() (scheduler.Config, []scheduler.Event, []Warning, error) {
 	b := &builder{f: f, rd: &reader{warnings: slices.Clone(f.Warnings)}, files: map[string][]string{}}
 	b.cfg.Profile = scheduler.ProfileSlurm
-	b.cfg.Cluster = f.Params.ClusterName.V
+	b.cfg.Cluster, b.cfg.MaxNodes = f.Params.ClusterName.V, clip32(f.Params.MaxNodeCount.V)
 	b.tracked()
 	b.nodes()
 	b.nodeSets()
@@ -218,7 +218,7 @@ func (b *builder) downNodes(d DownNode) {
 }
 
 // nodeSets resolves the NodeSet lines. A set by feature holds the nodes that
-// have it now.
+// have it now; with MaxNodeCount sets are kept by name.
 func (b *builder) nodeSets() {
 	b.sets = make(map[string]string, len(b.f.NodeSets))
 	for _, s := range b.f.NodeSets {
@@ -231,6 +231,13 @@ func (b *builder) nodeSets() {
 			continue
 		}
 		var parts []string
+		if b.cfg.MaxNodes > 0 {
+			// Nodes that join later may belong to it.
+			b.expand(s.Nodes)
+			b.cfg.NodeSets = append(b.cfg.NodeSets, scheduler.NodeSetSpec{Name: s.Name.V, Nodes: s.Nodes.V, Feature: s.Feature.V})
+			b.sets[s.Name.V] = s.Name.V
+			continue
+		}
 		if s.Nodes.V != "" {
 			b.known(s.Nodes, b.expand(s.Nodes))
 			parts = append(parts, s.Nodes.V)

@@ -12,7 +12,8 @@
 // [Load] and [LoadDir] return a [scheduler.Config] of profile Slurm and the
 // events that follow New. [Read] returns the values with the place where each
 // was written ([Files]), and [Lint] looks for traps in them. [ParseReservation]
-// and [ParseCommand] read single command lines.
+// and [ParseCommand] read single command lines, [Files.AddNodes] what a dynamic
+// node says of itself.
 //
 // Reading is deterministic and keeps nothing. An unknown key becomes a
 // [Warning]; a bad value becomes an [*Error] that names file, line and word,
@@ -46,5 +47,5 @@
 // it twice. TopologyPlugin without its topology.conf is a warning and the nodes
 // are flat. A node line with CPUs alone and more than 64 of them is one socket of
 // so many cores. A node set by feature holds the nodes that have the feature in
-// the files. Names of accounts, users and QOS keep their case.
+// the files, unless MaxNodeCount lets nodes join. Names of accounts, users and QOS keep their case.
 package slurmconf

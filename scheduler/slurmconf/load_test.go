@@ -89,6 +89,9 @@ func TestSharedSlurmConfs(t *testing.T) {
 			if n := countNodes(t, cfg); n != tt.nodes || len(cfg.Partitions) != tt.parts {
 				t.Errorf("%d nodes and %d partitions, want %d and %d", n, len(cfg.Partitions), tt.nodes, tt.parts)
 			}
+			if _, err := scheduler.New(cfg, nil); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
