@@ -62,6 +62,7 @@ func visitDeviceSpec(c *codec, v *DeviceSpec) {
 	c.str(&v.UUID)
 	c.str(&v.Model)
 	c.str(&v.Plain)
+	num(c, &v.Replicas)
 	c.str(&v.Scope)
 }
 

@@ -10,24 +10,51 @@ import (
 )
 
 // cutGroups makes the groups of devices that are cut into instances as jobs
-// need them, and returns the records that are left (NVIDIA: MIG).
-func (e *engine) cutGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.GroupConfig, rest []DeviceSpec, err error) {
+// need them (NVIDIA: MIG), and returns the records that are left and those of
+// replicas.
+func (e *engine) cutGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.GroupConfig, rest, replicas []DeviceSpec, err error) {
 	for i := range n.Devices {
 		d := &n.Devices[i]
-		if d.Model == "" {
+		bad := func(what string, err error) ([]gres.GroupConfig, []DeviceSpec, []DeviceSpec, error) {
+			return nil, nil, nil, fmt.Errorf("device record %d (%s): %s%w", i+1, d.Name, what, err)
+		}
+		switch {
+		case d.Model != "" && d.Replicas != 0, d.Replicas < 0 || d.Replicas > maxDevices:
+			return bad("replicas: ", ErrSpec)
+		case d.Replicas > 0:
+			replicas = append(replicas, *d)
+			continue
+		case d.Model == "":
 			rest = append(rest, *d)
 			continue
 		}
 		g, err := e.cutGroup(d, c)
 		if err != nil {
-			return nil, nil, fmt.Errorf("device record %d (%s): %w", i+1, d.Name, err)
+			return bad("", err)
 		}
 		if slices.ContainsFunc(groups, func(o gres.GroupConfig) bool { return o.Name == g.Name }) {
-			return nil, nil, fmt.Errorf("device record %d (%s): a second model: %w", i+1, d.Name, ErrSpec)
+			return bad("a second model: ", ErrSpec)
 		}
 		groups = append(groups, g)
 	}
-	return groups, rest, nil
+	return groups, rest, replicas, nil
+}
+
+// replicated makes the group by which every gpu of a node is handed out several
+// times, one to a request (NVIDIA: time-slicing).
+func (e *engine) replicated(d *DeviceSpec, groups []gres.GroupConfig) (g gres.GroupConfig, err error) {
+	g = gres.GroupConfig{Name: e.devices.InternName(d.Name), Over: gres.NameGPU, Flags: gres.OneUnit}
+	k := slices.IndexFunc(groups, func(o gres.GroupConfig) bool {
+		return o.Name == gres.NameGPU && o.Partition == nil && len(o.Devices) > 0
+	})
+	if k < 0 || slices.ContainsFunc(groups, func(o gres.GroupConfig) bool { return o.Name == g.Name || o.Over == gres.NameGPU }) {
+		return g, fmt.Errorf("a node whose GPUs are whole and not shared otherwise is needed: %w", ErrSpec)
+	}
+	for range groups[k].Devices {
+		g.Devices = append(g.Devices, gres.DeviceConfig{Units: int64(d.Replicas)})
+	}
+	g.Scope, err = shareScope(d.Scope)
+	return g, err
 }
 
 func (e *engine) cutGroup(d *DeviceSpec, c *gres.ShapeConfig) (gres.GroupConfig, error) {

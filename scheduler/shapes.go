@@ -57,22 +57,33 @@ func (e *engine) buildGroups(n *NodeSpec, c *gres.ShapeConfig) (groups []gres.Gr
 	if err != nil {
 		return nil, "", err
 	}
-	cut, rest, err := e.cutGroups(n, c)
+	cut, rest, replicas, err := e.cutGroups(n, c)
 	if err != nil {
 		return nil, "", err
 	}
-	if len(cut) > 0 {
-		plain := *n
-		plain.Devices, n = rest, &plain
-		conf = slices.DeleteFunc(conf, func(a gres.ConfGRES) bool {
-			return slices.ContainsFunc(cut, func(g gres.GroupConfig) bool { return e.devices.Name(g.Name) == a.Name })
-		})
-		// The cut groups go first.
-		defer func() { groups = append(cut, groups...) }()
+	plain := *n
+	plain.Devices = rest
+	conf = slices.DeleteFunc(conf, func(a gres.ConfGRES) bool {
+		return slices.ContainsFunc(cut, func(g gres.GroupConfig) bool { return e.devices.Name(g.Name) == a.Name })
+	})
+	if len(conf) > 0 {
+		if groups, drain, err = e.plainGroups(&plain, conf, c); err != nil {
+			return nil, "", err
+		}
 	}
-	if len(conf) == 0 {
-		return nil, "", nil
+	groups = append(cut, groups...)
+	for i := range replicas {
+		g, err := e.replicated(&replicas[i], groups)
+		if err != nil {
+			return nil, "", fmt.Errorf("device record of %s: %w", replicas[i].Name, err)
+		}
+		groups = append(groups, g)
 	}
+	return groups, drain, nil
+}
+
+// plainGroups is buildGroups for devices that are neither cut nor replicated.
+func (e *engine) plainGroups(n *NodeSpec, conf []gres.ConfGRES, c *gres.ShapeConfig) (groups []gres.GroupConfig, drain string, err error) {
 	types := e.cfg.GresTypes
 	for i := range conf {
 		a := &conf[i]

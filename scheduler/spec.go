@@ -124,8 +124,11 @@ type DeviceSpec struct {
 	// Plain is the profile that a request without type gets (Kubernetes: strategy
 	// single); empty refuses those (mixed).
 	Plain string `json:",omitempty"`
-	// Scope says whose jobs may be together on one device under shard, mps or a
-	// Model: "any", "account", "user" or "job". Empty is any; for mps in profile
+	// Replicas says that every gpu of the node is handed out so many times under
+	// Name ("gpu.shared"), one to a request. NVIDIA: time-slicing.
+	Replicas int32 `json:",omitempty"`
+	// Scope says whose jobs may be together on one device under shard, mps,
+	// Replicas or a Model: "any", "account", "user" or "job". Empty is any; for mps in profile
 	// Best it is user.
 	Scope string `json:",omitempty"`
 }

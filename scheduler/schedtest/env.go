@@ -31,7 +31,7 @@ import (
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
-//	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
+//	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 replicas=gpu.shared:4 | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
 //	step job=1, then lines of id=0 tasks=2 cpus=1 nodes=1 gres=gpu:1 exact overlap immediate | endstep job=1, id=0 | steps job=1
 //	join, then lines of nodes, in=topology:unit | leave nodes=n0
 //	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job

@@ -121,7 +121,8 @@ func (e *env) steps(job scheduler.JobID) string {
 }
 
 // devicesOf makes the device records of a line of nodes: mig=MODEL:COUNT cuts
-// GPUs as jobs need it, shares=NAME:COUNT:SCOPE says whose jobs may share a GPU.
+// GPUs as jobs need it, shares=NAME:COUNT:SCOPE says whose jobs may share a GPU, and
+// replicas=NAME:COUNT hands every GPU out several times.
 func devicesOf(f fields) (out []scheduler.DeviceSpec) {
 	count := func(text string) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -132,6 +133,9 @@ func devicesOf(f fields) (out []scheduler.DeviceSpec) {
 	}
 	if model, n, ok := strings.Cut(f["mig"], ":"); ok {
 		out = append(out, scheduler.DeviceSpec{Name: "gpu", Count: count(n), Model: model, Plain: f["plain"], Scope: f["scope"]})
+	}
+	if name, n, ok := strings.Cut(f["replicas"], ":"); ok {
+		out = append(out, scheduler.DeviceSpec{Name: name, Replicas: int32(count(n)), Scope: f["scope"]})
 	}
 	if w := strings.Split(f["shares"], ":"); len(w) == 3 {
 		out = append(out, scheduler.DeviceSpec{Name: w[0], Count: count(w[1]), Scope: w[2]})
