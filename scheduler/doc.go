@@ -41,7 +41,9 @@
 // replaced, and profile Best plans a job only on nodes that no reservation to
 // come will take.
 // Of several QOS that a job lists, the one of the highest priority alone is
-// tried. A job suspended for another waits until that one ends: there is no
-// time slicing (GANG). [Unenforced] names what a configuration says without
-// effect.
+// tried. Jobs that share cores (OverSubscribe) are not suspended for those of a
+// higher tier, plans regard their cores as used until the last of them ends, and
+// a job that keeps its nodes to its user or label (exclusive=user, mcs) is apart
+// only when victims are chosen. [Unenforced] names what a configuration says
+// without effect.
 package scheduler

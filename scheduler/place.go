@@ -55,6 +55,7 @@ type scratch struct {
 
 	features featureTry
 
+	narrow   bool  // within lacks nodes that the class could use
 	layer    int   // the row of cores that is tried; -1 the pool's
 	rowOrder []int // of placeRows
 
@@ -141,8 +142,9 @@ func (e *engine) openFit(rec record) *class {
 	}
 	s.layer = -1
 	e.keepKinds(c, e.now)
-	if e.claiming(j) {
+	if s.narrow = e.sharing; e.claiming(j) {
 		e.keepOwn(j)
+		s.narrow = true
 	}
 	e.keepReserved(&j.spec, e.now, e.timeLimit(j, int(rec.pair)))
 	s.waited = 0
@@ -168,7 +170,7 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	}
 	p := &e.parts[c.key.part]
 	within := s.within.Words()
-	if plans == nil && !s.withdrawn && c.all && e.holders == 0 && !c.unitsAlone {
+	if plans == nil && !s.withdrawn && c.all && !s.narrow && e.holders == 0 && !c.unitsAlone {
 		within = nil
 	}
 	planned := e.maskPlans(c, plans, limit)

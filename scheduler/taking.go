@@ -93,7 +93,7 @@ func (l *look) row(n topology.NodeID) gres.NodeRow {
 	case l.idle:
 	case l.t == e.now && (l.plans == nil || !l.plans.nodes.Has(n)):
 		// Plans that this try does not look at take nothing from it.
-		return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.pool.Row(int32(n)), Limits: e.cpuLimits(l.c, n, l.t)}
+		return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.pool.Row(int32(n)), Limits: e.cpuLimits(l.c, n, l.t), Cores: e.rowCores(l.c, n)}
 	default:
 		return e.nodeRow(l.c, n, l.t, l.limit)
 	}
