@@ -101,6 +101,14 @@ type Parameters struct {
 	// OverTimeLimit is how long a job may exceed its limit; Infinite for ever.
 	// Slurm: OverTimeLimit.
 	OverTimeLimit time.Duration `json:",omitempty"`
+	// MessageTimeout is, with KillWait, how long a job waits for its victims
+	// before it may choose others. Default: 10 s. Slurm: MessageTimeout.
+	MessageTimeout time.Duration `json:",omitempty"`
+	// ResvOverRun is how long a job may run past the end of its reservation;
+	// Infinite for ever. Slurm: ResvOverRun.
+	ResvOverRun time.Duration `json:",omitempty"`
+	// CompleteWait is kept; see [Unenforced]. Slurm: CompleteWait.
+	CompleteWait time.Duration `json:",omitempty"`
 	// RequeueDelay is how long a requeued job waits. Default: 121 s in profile
 	// Slurm, else 0.
 	RequeueDelay time.Duration `json:",omitempty"`
@@ -135,6 +143,10 @@ type QueueParameters struct {
 	// MaxStarts is the most starts of a pass; 0 any. Slurm:
 	// sched_max_job_start.
 	MaxStarts int32 `json:",omitempty"`
+	// MaxSteps bounds the work of a start phase, in looks at nodes; 0 none. A
+	// phase ends with the record that reaches it. Stands for Slurm's
+	// max_sched_time.
+	MaxSteps int64 `json:",omitempty"`
 	// AssocLimitStop lets a limit-blocked job block its association. Slurm:
 	// assoc_limit_stop.
 	AssocLimitStop bool `json:",omitempty"`

@@ -112,6 +112,7 @@ func (p Parameters) effective(profile Profile) Parameters {
 	}
 	def(&p.KillWait, 30*time.Second)
 	def(&p.MinJobAge, 300*time.Second)
+	def(&p.MessageTimeout, 10*time.Second)
 	def(&p.Priority.MaxAge, 7*24*time.Hour)
 	def(&p.Priority.DecayHalfLife, 7*24*time.Hour)
 	def(&p.Priority.CalcPeriod, 5*time.Minute)

@@ -104,6 +104,9 @@ func Unenforced(cfg *Config) []string {
 	if e, _ := qos.ParseEnforce(cfg.Parameters.Limits.Enforce); e&qos.EnforceWCKeys != 0 {
 		out = append(out, "wckeys are not enforced")
 	}
+	if cfg.Parameters.CompleteWait > 0 {
+		out = append(out, "CompleteWait holds nothing back: nodes are free when their jobs are reported to have ended")
+	}
 	return out
 }
 

@@ -149,6 +149,16 @@ func (e *engine) wakePending() {
 	}
 }
 
+// lookCost is the work of trying a class, in looks at nodes: one if it is known
+// to fail or takes one node, else one for each that it may use.
+func (e *engine) lookCost(class int32) int64 {
+	c := &e.classes.rows[class]
+	if c.failed == e.freed+1 || c.one {
+		return 1
+	}
+	return int64(c.nodes.Count())
+}
+
 // startPhase starts jobs in strict order: the first that does not fit stops
 // its partition, and takes its nodes from the partitions that follow (spec:
 // backfill 1.3).
@@ -158,7 +168,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 	if q.Disabled {
 		return dst
 	}
-	tested, starts := int32(0), int32(0)
+	tested, starts, steps := int32(0), int32(0), int64(0)
 	plans := e.keptPlans()
 	defer func() { e.plans.skip = -1 }()
 	for _, rec := range e.records() {
@@ -184,6 +194,12 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		if tested++; q.Depth > 0 && tested > q.Depth+1 || q.MaxStarts > 0 && starts >= q.MaxStarts {
 			break
+		}
+		if q.MaxSteps > 0 {
+			if steps >= q.MaxSteps {
+				break
+			}
+			steps += e.lookCost(j.classes[rec.pair])
 		}
 		if !e.gate(rec) {
 			dst = e.reclaimLicenses(dst, rec)

@@ -4,16 +4,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/berth-sched/berth/preempt"
 	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
-
-// messageTimeout stands for Slurm's MessageTimeout: with KillWait the time that
-// a job waits for its victims before it may choose others (spec: preempt 5.4).
-const messageTimeout = 10 * time.Second
 
 // A preempter is the engine's preemption: the configured rule, and scratch. Of
 // the books it holds only wake.

@@ -28,7 +28,7 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 		e.remember(rec, plans, searchLeaving)
 		return dst // what it needs is already on its way out
 	}
-	if j.evict.askedAt > 0 && e.now < j.evict.askedAt.Add(e.par.KillWait+messageTimeout) || !e.budget(j) {
+	if j.evict.askedAt > 0 && e.now < j.evict.askedAt.Add(e.par.KillWait+e.par.MessageTimeout) || !e.budget(j) {
 		return dst
 	}
 	p.order = preempt.AppendOrder(p.order[:0], p.keys)
@@ -57,11 +57,11 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 func (e *engine) evictAll(dst []Decision, rec record, t *trial) []Decision {
 	p := &e.pre
 	j := &e.jobs.rows[rec.row]
-	j.evict.askedAt, j.evict.until = e.now, e.now.Add(e.par.KillWait+messageTimeout)
+	j.evict.askedAt, j.evict.until = e.now, e.now.Add(e.par.KillWait+e.par.MessageTimeout)
 	for _, c := range p.victims {
 		at := len(dst)
 		dst = e.evict(dst, p.rows[c], rec)
-		j.evict.until = max(j.evict.until, e.jobs.rows[p.rows[c]].evict.at.Add(e.par.KillWait+messageTimeout))
+		j.evict.until = max(j.evict.until, e.jobs.rows[p.rows[c]].evict.at.Add(e.par.KillWait+e.par.MessageTimeout))
 		d := &dst[at]
 		d.Rule, d.Candidates, d.Victims = p.rule.Type.String(), int32(len(p.rows)), int32(len(p.victims))
 		d.Trials = int32(t.trials)

@@ -106,13 +106,14 @@ func (e *engine) turnReservations() {
 	}
 }
 
-// resvEnd is when a running job is ended by the end of its reservation.
+// resvEnd is when a running job is ended by the end of its reservation (spec:
+// reservations 7.5).
 func (e *engine) resvEnd(j *job) Time {
 	if len(j.spec.Reservations) == 0 {
 		return Never
 	}
 	if at := e.resvOf(&j.spec); at >= 0 && e.resv.all[at].flags&resvFlex == 0 {
-		return e.resv.all[at].end
+		return e.resv.all[at].end.Add(e.par.ResvOverRun)
 	}
 	return Never
 }

@@ -66,7 +66,7 @@ func (c *Config) Validate() error {
 		names[p.Name] = true
 	}
 	par := &c.Parameters
-	if par.Plan.Depth < 0 || par.Queue.Depth < 0 || par.Plan.MaxSteps < 0 {
+	if par.Plan.Depth < 0 || par.Queue.Depth < 0 || par.Plan.MaxSteps < 0 || par.Queue.MaxSteps < 0 {
 		bad("parameters: a bound is negative")
 	}
 	if par.Plan.Promise >= promises {

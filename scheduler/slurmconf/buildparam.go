@@ -24,6 +24,7 @@ func (b *builder) parameters() {
 	b.schedulerWords()
 	b.priority()
 	o.KillWait, o.MinJobAge, o.OverTimeLimit = p.KillWait.V, p.MinJobAge.V, p.OverTimeLimit.V
+	o.MessageTimeout, o.ResvOverRun, o.CompleteWait = p.MessageTimeout.V, p.ResvOverRun.V, p.CompleteWait.V
 	o.NoRequeue = p.JobRequeue.IsSet() && !p.JobRequeue.V
 	o.MaxArraySize = clip32(p.MaxArraySize.V)
 	switch v := strings.ToUpper(p.EnforcePartLimits.V); v {

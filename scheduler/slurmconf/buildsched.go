@@ -129,7 +129,8 @@ func (b *builder) schedulerWords() {
 
 // wallClock turns Slurm's seconds into steps: of bf_max_time the share in which
 // the lock is held counts, which is bf_yield_interval in bf_yield_interval +
-// bf_yield_sleep. Without bf_max_time a planning pass has no budget.
+// bf_yield_sleep. Without bf_max_time a planning pass has no budget, without
+// max_sched_time a start phase none.
 func (b *builder) wallClock() {
 	get := func(name string, def int64) int64 {
 		if it, ok := findItem(b.f.Params.SchedulerParameters.V, name); ok {
@@ -139,6 +140,7 @@ func (b *builder) wallClock() {
 		}
 		return def
 	}
+	b.cfg.Parameters.Queue.MaxSteps = min(get("max_sched_time", 0), 3600) * StepsPerSecond
 	seconds := get("bf_max_time", 0)
 	if seconds == 0 {
 		return

@@ -34,12 +34,12 @@
 //	bf_max_time        Plan.MaxSteps = seconds · StepsPerSecond · share
 //	bf_yield_interval  the share of bf_max_time in which the lock is held:
 //	bf_yield_sleep     interval / (interval + sleep), 0.8 by default
-//	max_sched_time     none: the start phase runs to its end
+//	max_sched_time     Queue.MaxSteps = seconds · StepsPerSecond
 //	build_queue_timeout, sched_min_interval, batch_sched_delay
 //	                   none: a pass happens when the program calls Pass
 //
 // Without bf_max_time a planning pass has no budget; Slurm's default is its
-// interval.
+// interval. Without max_sched_time a start phase has none; Slurm's is 2 s.
 //
 // # Differences from Slurm
 //

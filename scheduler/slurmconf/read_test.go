@@ -232,7 +232,7 @@ func TestParameters(t *testing.T) {
 	p := mustLoad(t, `
 SelectTypeParameters=CR_Socket,CR_LLN
 SchedulerType=sched/backfill
-SchedulerParameters=bf_window=60,bf_resolution=600,bf_interval=1,bf_max_time=10,bf_yield_interval=1000000,bf_yield_sleep=1000000,default_queue_depth=7,bf_hetjob_immediate,max_switch_wait=9,sched_interval=-1
+SchedulerParameters=bf_window=60,bf_resolution=600,bf_interval=1,max_sched_time=3,bf_max_time=10,bf_yield_interval=1000000,bf_yield_sleep=1000000,default_queue_depth=7,bf_hetjob_immediate,max_switch_wait=9,sched_interval=-1
 PriorityWeightTRES=CPU=100
 PriorityCalcPeriod=00:01
 PriorityMaxAge=00:00:20
@@ -245,18 +245,21 @@ AccountingStorageEnforce=associations,safe
 DependencyParameters=kill_invalid_depend,max_depend_depth=4
 JobRequeue=0
 KillWait=60
+MessageTimeout=20
+ResvOverRun=5
+CompleteWait=32
 MaxArraySize=100
 DefMemPerGPU=2000
 `).Parameters
 	want := scheduler.Parameters{
-		Queue:    scheduler.QueueParameters{Depth: 7, Disabled: true},
+		Queue:    scheduler.QueueParameters{Depth: 7, Disabled: true, MaxSteps: 3 * slurmconf.StepsPerSecond},
 		Plan:     scheduler.PlanParameters{Window: time.Hour, Resolution: 10 * time.Minute, Interval: time.Second, MaxSteps: 10 * slurmconf.StepsPerSecond / 2, HetPrio: "min", HetImmediate: true},
 		Priority: scheduler.PriorityParameters{TRES: "CPU=100", MaxAge: time.Minute, CalcPeriod: time.Minute, Flags: "NO_FAIR_TREE,MAX_TRES"},
 		Select: scheduler.SelectParameters{Unit: "CR_Socket", NoMemory: true, Flags: []string{"CR_LLN"}, MaxSwitchWait: 9 * time.Second,
 			Defaults: scheduler.ResourceDefaults{DefMemPerGPU: 2000}},
 		Preempt:  scheduler.PreemptParameters{Type: "partition_prio", Mode: "SUSPEND,GANG", ExemptTime: time.Hour, Parameters: "reorder_count=3,youngest_first"},
 		Limits:   scheduler.LimitParameters{Enforce: "associations,safe"},
-		KillWait: time.Minute, NoRequeue: true, MaxArraySize: 100, KillInvalidDep: true, MaxDependDepth: 4,
+		KillWait: time.Minute, MessageTimeout: 20 * time.Second, ResvOverRun: 5 * time.Minute, CompleteWait: 32 * time.Second, NoRequeue: true, MaxArraySize: 100, KillInvalidDep: true, MaxDependDepth: 4,
 	}
 	if d := cmp.Diff(want, p); d != "" {
 		t.Errorf("mismatch (-want +got)\n%s", d)
