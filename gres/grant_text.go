@@ -192,7 +192,7 @@ func appendUses(dst []byte, gr *group, used func(d int) int64) []byte {
 }
 
 // AppendNodeGRES appends the devices of a node as Slurm shows its Gres line:
-// "gpu:a100:2(S:0),gpu:h100:2(S:1),lic:10".
+// "gpu:a100:2(S:0),gpu:h100:2(S:1),lic:10". Shares of GPUs of one type show it.
 func (s *Shape) AppendNodeGRES(dst []byte, t *DeviceTable) []byte {
 	start := len(dst)
 	for i := range s.groups {
@@ -203,6 +203,7 @@ func (s *Shape) AppendNodeGRES(dst []byte, t *DeviceTable) []byte {
 			}
 			dst = append(dst, t.Name(gr.name)...)
 			n, typ := gr.count, TypeID(0)
+			dst = s.appendOverType(dst, t, gr)
 			if len(gr.types) > 0 && gr.over < 0 {
 				typ = gr.types[k]
 				dst = append(dst, ':')
@@ -218,6 +219,15 @@ func (s *Shape) AppendNodeGRES(dst []byte, t *DeviceTable) []byte {
 		}
 	}
 	return dst
+}
+
+// appendOverType appends the type of the devices that a group shares, if they
+// have one: the shares of a node show it.
+func (s *Shape) appendOverType(dst []byte, t *DeviceTable, gr *group) []byte {
+	if gr.over < 0 || len(s.groups[gr.over].types) != 1 || s.groups[gr.over].types[0] == 0 {
+		return dst
+	}
+	return append(append(dst, ':'), t.Type(s.groups[gr.over].types[0])...)
 }
 
 // appendSockets appends "(S:0-1)", the sockets near the devices of a type.
@@ -261,6 +271,7 @@ func (s *Shape) AppendNodeUsed(dst []byte, t *DeviceTable, row []uint64) []byte 
 		if gr.over >= 0 {
 			dst = appendSep(dst, start)
 			dst = append(dst, t.Name(gr.name)...)
+			dst = s.appendOverType(dst, t, gr)
 			dst = append(dst, ':')
 			dst = strconv.AppendInt(dst, s.UsedCount(row, i), 10)
 			dst = append(dst, '(')

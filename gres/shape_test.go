@@ -108,10 +108,10 @@ func TestTakeAndGiveAreInverse(t *testing.T) {
 	a := book("0-3,8", "gpu:h100:3(IDX:0-1,4)", 1000)
 	b := book("4", "shard:9(0/16,0/16,9/16,0/16,0/16,0/16,0/16,0/16),lic(CNT:3)", 500)
 	book("9-10", "shard:7(0/16,0/16,7/16,0/16,0/16,0/16,0/16,0/16)", 0)
-	if got, want := string(s.AppendNodeUsed(nil, tab, row)), "gpu:h100:3(IDX:0-1,4),shard:16(-/16,-/16,16/16,0/16,-/16,0/16,0/16,0/16),lic:3"; got != want {
+	if got, want := string(s.AppendNodeUsed(nil, tab, row)), "gpu:h100:3(IDX:0-1,4),shard:h100:16(-/16,-/16,16/16,0/16,-/16,0/16,0/16,0/16),lic:3"; got != want {
 		t.Errorf("node used %s, want %s", got, want)
 	}
-	if got, want := string(s.AppendNodeGRES(nil, tab)), "gpu:h100:8(S:0-1),shard:128(S:0-1),lic:10"; got != want {
+	if got, want := string(s.AppendNodeGRES(nil, tab)), "gpu:h100:8(S:0-1),shard:h100:128(S:0-1),lic:10"; got != want {
 		t.Errorf("node GRES %s, want %s", got, want)
 	}
 	if free := s.FreeDevices(row, 0, 0); free != 4 {

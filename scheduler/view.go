@@ -237,6 +237,10 @@ type View interface {
 	AppendPlan(dst []byte, id JobID) []byte
 	// Nodes yields every node in node order.
 	Nodes() iter.Seq[NodeView]
+	// AppendNodeGRES appends the generic resources of a node, and those in use,
+	// as `scontrol show node -d` prints them: "Gres=gpu:h100:8(S:0-1)
+	// GresUsed=gpu:h100:2(IDX:0-1)"; nothing for an unknown node.
+	AppendNodeGRES(dst []byte, node string) []byte
 	// Queue yields the pending jobs in the order in which they are tried.
 	Queue() iter.Seq[JobID]
 	// Accounts yields accounts and users, QOS the qualities of service, and

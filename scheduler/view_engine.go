@@ -131,6 +131,16 @@ func (v *view) AppendPlan(dst []byte, id JobID) []byte {
 	return dst
 }
 
+func (v *view) AppendNodeGRES(dst []byte, node string) []byte {
+	id, ok := v.e.names.ID(node)
+	if !ok {
+		return dst
+	}
+	sh := v.e.pool.Shape(int32(id))
+	dst = sh.AppendNodeGRES(append(dst, "Gres="...), v.e.devices)
+	return sh.AppendNodeUsed(append(dst, " GresUsed="...), v.e.devices, v.e.pool.Row(int32(id)))
+}
+
 // nodeAlloc is what a grant says in names.
 func (e *engine) nodeAlloc(a *nodeGrant) NodeAlloc {
 	sh := e.pool.Shape(int32(a.node))
