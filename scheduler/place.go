@@ -40,6 +40,7 @@ type scratch struct {
 	look     look
 	needFits []gres.NodeFit // of the required nodes, ascending
 	zero     []uint64       // the row of an idle node
+	byShape  []shapeFit
 
 	chosen []gres.Chosen
 	nodes  []topology.NodeID // what was found, in node order

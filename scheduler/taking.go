@@ -209,19 +209,21 @@ func (l *look) idleNodes() *topology.NodeSet {
 	return l.c.nodes
 }
 
+// A shapeFit is what an idle node of a shape gives, if that is known.
+type shapeFit struct {
+	known bool
+	fit   gres.NodeFit
+}
+
 // fillIdle is fill for idle nodes: each shape is evaluated once.
 func (l *look) fillIdle(dst *gres.Columns, pass gres.Pass, a *after) {
-	e := l.e
+	e, s := l.e, &l.e.try
 	clear(dst.Fit)
-	type verdict struct {
-		known bool
-		fit   gres.NodeFit
-	}
-	byShape := make([]verdict, e.pool.NumShapes())
+	s.byShape = append(s.byShape[:0], make([]shapeFit, e.pool.NumShapes())...)
 	for n := range l.idleNodes().All() {
-		v := &byShape[e.pool.ShapeID(int32(n))]
+		v := &s.byShape[e.pool.ShapeID(int32(n))]
 		if !v.known {
-			*v = verdict{true, l.fit(n, pass, a)}
+			*v = shapeFit{true, l.fit(n, pass, a)}
 		}
 		setColumn(dst, n, &v.fit)
 	}
