@@ -151,14 +151,28 @@ func (p *Pool) Ask(c ClassID) (Digest, bool) {
 	return Digest(d), true
 }
 
-// Coarse returns a digest that d covers, and that few digests share: amounts are
-// cut to a power of two.
-func (d Digest) Coarse() Digest {
+// Coarse returns a digest that d covers, and that few digests share: devices
+// are cut to a power of two, CPUs and memory to half of the largest node or
+// none.
+func (p *Pool) Coarse(d Digest) Digest {
 	var out uint64
 	for f := range digestFields {
 		v := uint64(d) >> (8 * f) & digestMost
-		for v&(v-1) != 0 {
-			v &= v - 1
+		switch {
+		case f == digestMemory || f == 0:
+			top := uint64(digestMost)
+			if f == 0 {
+				top = digestLevel(len(p.index.keys[0].levels), len(p.index.keys[0].levels))
+			}
+			if half := (top + 1) / 2; v >= half {
+				v = half
+			} else {
+				v = 0
+			}
+		default:
+			for v&(v-1) != 0 {
+				v &= v - 1
+			}
 		}
 		out |= v << (8 * f)
 	}

@@ -89,6 +89,7 @@ type planner struct {
 	bounds       boundTable
 	find         planSearch
 	searching    bool
+	left         int64 // steps left for moving plans
 	inPass       bool
 	own          topology.NodeSet // nodes whose bounds do not count in a search
 	owned        []topology.NodeID

@@ -4,11 +4,17 @@ import (
 	"slices"
 	"time"
 
+	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
-// maxSweeps bounds how often a pass walks the queue for plans that can move;
-// after that it walks it for starts alone, until there are none.
+// compressSteps is the work that a pass spends on moving plans to earlier starts,
+// in looks at a node, if MaxSteps does not say otherwise. What is left is looked
+// at for starts at this instant alone. It keeps a pass after an early end short;
+// plans of small clusters and of small depths never need so much.
+const compressSteps = 12_000
+
+// maxSweeps bounds how often a pass walks the queue for plans that can move.
 const maxSweeps = 8
 
 // bestPlan is the planning pass of profile Best. Plans of the last pass stand.
@@ -34,10 +40,16 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 	e.orderPlans(all)
 	e.try.withdrawn = false
 	starts := int32(0)
+	if p.left = compressSteps; e.par.Plan.MaxSteps > 0 {
+		p.left = e.par.Plan.MaxSteps
+	}
 	for sweep := 0; ; sweep++ {
 		from := len(p.log)
 		p.moved = false
-		dst = e.sweepQueue(dst, &starts, sweep < maxSweeps)
+		if sweep == maxSweeps {
+			p.left = 0
+		}
+		dst = e.sweepQueue(dst, &starts)
 		if len(p.log) == from || !p.moved {
 			break
 		}
@@ -110,9 +122,9 @@ func (e *engine) orderPlans(all bool) {
 }
 
 // sweepQueue walks the queue once.
-func (e *engine) sweepQueue(dst []Decision, starts *int32, moves bool) []Decision {
+func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 	par, p := &e.par.Plan, &e.plans
-	w := walk{moves: moves}
+	var w walk
 	tested := int32(0)
 	p.lifted = false
 	for i, rec := range e.records() {
@@ -140,7 +152,7 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32, moves bool) []Decisio
 		if w.id >= 0 && !w.room && par.Promise == PromiseBestEffort {
 			e.losePlan(&w)
 		}
-		if w.id >= 0 && e.stands(w.id, moves) {
+		if w.id >= 0 && e.stands(w.id) {
 			w.waits(j, p.all[w.id].why)
 			continue
 		}
@@ -165,7 +177,6 @@ type walk struct {
 	blocked  bool  // one above it waits
 	room     bool  // fewer plans than Depth are above it
 	licences bool  // it waits for licences at least
-	moves    bool  // plans may move
 }
 
 // waits notes that a record with a plan waits.
@@ -203,7 +214,7 @@ func (e *engine) showPlan(j *job) {
 // stands reports whether a plan need not be looked at: nothing has become free
 // that would let it start earlier since it was compared with everything before
 // its start. A plan that had to make room takes its place again if it is free.
-func (e *engine) stands(id int32, moves bool) bool {
+func (e *engine) stands(id int32) bool {
 	p := &e.plans
 	x := &p.all[id]
 	if !x.booked && len(x.grants) > 0 {
@@ -218,7 +229,7 @@ func (e *engine) stands(id int32, moves bool) bool {
 	case x.checked == len(p.log):
 		return true
 	}
-	if e.gains(x, moves) {
+	if p.left > 0 && e.gains(x) || p.left <= 0 && e.gainsNow(x) {
 		return false
 	}
 	x.checked = len(p.log)
@@ -232,7 +243,7 @@ func (e *engine) inWindow(t Time) bool {
 
 // gains reports whether a node on which something has become free would let a
 // plan start earlier, others permitting.
-func (e *engine) gains(x *plan, moves bool) bool {
+func (e *engine) gains(x *plan) bool {
 	p := &e.plans
 	j := &e.jobs.rows[x.row]
 	c := &e.classes.rows[j.classes[x.pair]]
@@ -244,11 +255,9 @@ func (e *engine) gains(x *plan, moves bool) bool {
 	if x.start == Never {
 		until = Never
 	}
-	if !moves {
-		until = e.now + 1
-	}
 	span := spanOf(x.limit)
 	for _, n := range p.log[x.checked:] {
+		p.left--
 		if !c.nodes.Has(n) || !e.up.Has(n) {
 			continue
 		}
@@ -261,6 +270,85 @@ func (e *engine) gains(x *plan, moves bool) bool {
 		}
 	}
 	return false
+}
+
+// gainsNow is gains for a start at this instant. Requests of a kind look at the
+// nodes that have something free for their kind now.
+func (e *engine) gainsNow(x *plan) bool {
+	p := &e.plans
+	j := &e.jobs.rows[x.row]
+	c := &e.classes.rows[j.classes[x.pair]]
+	ask, ok := e.pool.Ask(c.pool)
+	if !ok {
+		return false
+	}
+	span := spanOf(x.limit)
+	b := p.bounds.of(e.pool.Coarse(ask), span, len(e.nodes))
+	e.openNow(b)
+	for _, n := range b.open {
+		if !c.nodes.Has(n) || !e.up.Has(n) || !p.cal[n].steps[0].digest.Covers(ask) {
+			continue
+		}
+		at := Never
+		if x.booked && holds(x, n) {
+			at = p.cal[n].runUp(ask, span, e.now, x.start, x.end)
+		} else {
+			at, _ = p.cal[n].window(ask, span, e.now, e.grain())
+		}
+		if at <= e.now {
+			return e.enoughNow(x, b, ask, span, int(c.min))
+		}
+	}
+	return false
+}
+
+// openNow lists for a kind of request the nodes on which something has become
+// free in this pass that is free now, and counts all that may be free for it.
+func (e *engine) openNow(b *bounds) {
+	p := &e.plans
+	if b.pass != e.passNo {
+		b.pass, b.seen, b.open = e.passNo, -1, b.open[:0]
+	}
+	if b.seen == len(p.log) {
+		return
+	}
+	for _, n := range p.log[max(b.seen, 0):] {
+		at, _ := p.cal[n].window(b.ask, b.span, e.now, 1)
+		if at > b.least[n] {
+			b.raise(n, at)
+		}
+		if at <= e.now || p.nodes.Has(n) && p.cal[n].steps[0].digest.Covers(b.ask) {
+			b.open = append(b.open, n)
+		}
+	}
+	b.seen = len(p.log)
+	b.tidy()
+	b.free = 0
+	for w, at := range b.first {
+		if at > e.now {
+			continue
+		}
+		for _, at := range b.least[w<<6 : min(w<<6+64, len(b.least))] {
+			if at <= e.now {
+				b.free++
+			}
+		}
+	}
+}
+
+// enoughNow reports whether as many nodes as a plan needs may be free now, those
+// that it holds later among them.
+func (e *engine) enoughNow(x *plan, b *bounds, ask gres.Digest, span Time, want int) bool {
+	have := b.free
+	for i := range x.grants {
+		if have >= want {
+			break
+		}
+		if x.booked && e.plans.cal[x.grants[i].node].runUp(ask, span, e.now, x.start, x.end) <= e.now {
+			have++
+		}
+	}
+	return have >= want
 }
 
 func holds(x *plan, n topology.NodeID) bool {
@@ -298,13 +386,15 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 	e.ownNodes(x.grants)
 	due := x.start <= e.now
 	until, only := x.start+1, (*topology.NodeSet)(nil) // at its start others nodes may do better
-	if due || !w.moves {
+	if due || p.left <= 0 {
 		until = e.now + 1
 	}
 	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; c.one && x.checked >= 0 && !e.pre.on && !due {
 		only = e.changedSince(x)
 	}
+	from := p.find.steps
 	at, ok := e.earliest(w.rec, x.limit, until, only)
+	p.left -= p.find.steps - from + 8*int64(len(x.grants))
 	p.disown()
 	if ok && at <= e.now {
 		return e.startPlanned(dst, w)

@@ -16,8 +16,14 @@ import (
 type bounds struct {
 	ask   gres.Digest
 	span  Time
-	least []Time // by node
-	first []Time // by word of 64 nodes: the least of its bounds
+	least []Time            // by node
+	first []Time            // by word of 64 nodes: the least of its bounds, or less
+	loose []bool            // by word: first may be less
+	pass  uint64            // for which seen and open are
+	seen  int               // changes of the pass that open is about
+	free  int               // nodes that may be free now
+	open  []topology.NodeID // of those, nodes on which something is free now
+	words []int32           // the same, listed
 }
 
 // maxBounds is how many kinds of request have bounds of their own.
@@ -36,11 +42,12 @@ func spanClass(span Time) Time {
 	return minute << (bits.Len64(uint64(min(span, Never>>1)/minute)) - 1)
 }
 
-// of returns the bounds to use for a request.
+// of returns the bounds to use for a request that asks coarsely so much.
 func (t *boundTable) of(ask gres.Digest, span Time, nodes int) *bounds {
-	ask, span = ask.Coarse(), spanClass(span)
+	span = spanClass(span)
 	for i := range t.rows {
 		if b := &t.rows[i]; b.ask == ask && b.span == span {
+			b.tidy()
 			return b
 		}
 	}
@@ -50,7 +57,8 @@ func (t *boundTable) of(ask gres.Digest, span Time, nodes int) *bounds {
 	if len(t.rows) == 0 && (ask != 0 || span != 0) {
 		t.of(0, 0, nodes)
 	}
-	b := bounds{ask: ask, span: span, least: make([]Time, nodes), first: make([]Time, (nodes+63)/64)}
+	b := bounds{ask: ask, span: span, least: make([]Time, nodes), first: make([]Time, (nodes+63)/64), loose: make([]bool, (nodes+63)/64)}
+	b.words = make([]int32, 0, len(b.first))
 	for i := range b.least {
 		b.least[i] = before
 	}
@@ -61,19 +69,26 @@ func (t *boundTable) of(ask gres.Digest, span Time, nodes int) *bounds {
 	return &t.rows[len(t.rows)-1]
 }
 
-// raise sets the bound of a node, which has not been above at.
+// raise sets the bound of a node, which has not been above at. The word's follows
+// in tidy.
 func (b *bounds) raise(n topology.NodeID, at Time) {
-	was := b.least[n]
 	b.least[n] = at
-	w := int(n) >> 6
-	if was != b.first[w] {
-		return
+	if w := int32(n) >> 6; !b.loose[w] {
+		b.loose[w] = true
+		b.words = append(b.words, w)
 	}
-	least := Never
-	for _, x := range b.least[w<<6 : min(w<<6+64, len(b.least))] {
-		least = min(least, x)
+}
+
+// tidy brings the bounds of words up to date.
+func (b *bounds) tidy() {
+	for _, w := range b.words {
+		least := Never
+		for _, x := range b.least[w<<6 : min(int(w)<<6+64, len(b.least))] {
+			least = min(least, x)
+		}
+		b.first[w], b.loose[w] = least, false
 	}
-	b.first[w] = least
+	b.words = b.words[:0]
 }
 
 // drop forgets what is known of a node: something on it has become free.

@@ -144,7 +144,7 @@ func (e *engine) earliest(rec record, limit time.Duration, until Time, only *top
 	*s = planSearch{
 		heap: s.heap[:0], ready: s.ready[:0], now: s.now[:0], block: s.block[:0], cores: s.cores[:0], mine: -1, steps: s.steps, tries: s.tries, why: s.why,
 		record: rec, class: c, spec: &j.spec, ask: ask, limit: limit, span: span, from: e.now, until: until, grain: e.grain(),
-		bounds: p.bounds.of(ask, span, len(e.nodes)),
+		bounds: p.bounds.of(e.pool.Coarse(ask), span, len(e.nodes)),
 	}
 	s.one = c.one && c.wish == nil
 	s.varies = c.list != nil || c.req.MinCPUs > max(c.req.NodeCPUs, 1)*max(c.min, 1) || c.req.Tasks > 0 || perJob(&c.req)
