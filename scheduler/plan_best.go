@@ -482,7 +482,8 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 		}
 	}
 	at, ok := e.earliest(w.rec, limit, until, nil)
-	if may && w.id < 0 && (!ok || at > e.now) && e.lower(w) {
+	late := w.id < 0 || p.all[w.id].start == Never // it has never had a place
+	if may && late && (!ok || at > e.now) && e.lower(w) {
 		e.liftBelow(w.pos)
 		at, ok = e.earliest(w.rec, limit, until, nil)
 	}

@@ -299,8 +299,12 @@ func (e *engine) bookStep(n topology.NodeID, from, to Time, g *gres.Grant, give 
 		e.pool.DropState(s.state)
 		s.state, s.digest = id, e.pool.Digest(id)
 	}
-	j = e.join(c, j)
-	e.join(c, i)
+	for k := min(j, len(c.steps)-1); k >= max(i, 1); k-- {
+		if c.steps[k].state == c.steps[k-1].state {
+			e.pool.DropState(c.steps[k].state)
+			c.steps = slices.Delete(c.steps, k, k+1)
+		}
+	}
 	for k := max(i-1, 0); k <= min(j, len(c.steps)-1); k++ {
 		e.markGrowth(c, k)
 	}
@@ -308,15 +312,6 @@ func (e *engine) bookStep(n topology.NodeID, from, to Time, g *gres.Grant, give 
 	if len(c.steps) > 1 {
 		p.nextAt[n] = c.steps[1].at
 	}
-}
-
-// join removes step i if nothing changes at it, and returns i.
-func (e *engine) join(c *calendar, i int) int {
-	if i > 0 && i < len(c.steps) && c.steps[i].state == c.steps[i-1].state {
-		e.pool.DropState(c.steps[i].state)
-		c.steps = slices.Delete(c.steps, i, i+1)
-	}
-	return i
 }
 
 // stateOver returns the state of all that is in use on node n at any time of
