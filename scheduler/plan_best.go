@@ -224,7 +224,7 @@ func (e *engine) stands(id int32) bool {
 		e.bookPlan(id)
 	}
 	switch {
-	case e.pre.on, x.booked && x.start <= e.now, x.checked < 0, !x.booked && e.inWindow(x.start):
+	case e.pre.on, e.sharing, x.booked && x.start <= e.now, x.checked < 0, !x.booked && e.inWindow(x.start):
 		return false
 	case x.checked == len(p.log):
 		return true
@@ -363,6 +363,14 @@ func (e *engine) planRecord(dst []Decision, w *walk) []Decision {
 	limit := e.timeLimit(j, int(w.rec.pair))
 	if w.id >= 0 && p.all[w.id].limit != limit {
 		e.losePlan(w)
+	}
+	if e.classes.rows[j.classes[w.rec.pair]].shares {
+		// The calendars know nothing of cores that jobs share.
+		p.skip = w.rec.row
+		ok := e.tryNow(w.rec, p)
+		if p.skip = -1; ok {
+			return e.startPlanned(dst, w)
+		}
 	}
 	if w.id >= 0 && p.all[w.id].booked {
 		return e.compress(dst, w)

@@ -16,7 +16,7 @@ import (
 // RunScript runs a golden script against schedulers that make returns. A
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
-//	cluster [profile=slurm] [plan=none] [depth=1] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
+//	cluster [profile=slurm] [plan=none] [depth=1] [promise=kept] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
 //	  [slice=30] [signals] [window=3600 budget=2 shield=1] [settle=60]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
@@ -194,6 +194,10 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	c.Parameters.Priority.QOS = uint32(a.num("qosweight"))
 	c.Parameters.Priority.DecayHalfLife = a.seconds("halflife")
 	c.Parameters.Plan.Depth = int32(a.num("depth"))
+	c.Parameters.Plan.Window = a.seconds("ahead")
+	if a["promise"] == "kept" {
+		c.Parameters.Plan.Promise = scheduler.PromiseKept
+	}
 	c.Parameters.Plan.Resolution = a.seconds("resolution")
 	c.Parameters.Plan.Interval = a.seconds("interval")
 	c.Parameters.Priority.Age = uint32(a.num("age"))
