@@ -36,6 +36,20 @@ func (b *bench) look(m *protocol.Sync, submitted map[protocol.Key]bool) error {
 	if len(keys) != len(told) {
 		return fmt.Errorf("told %v, stored %v", told, keys)
 	}
+	// What the controller heard before is not taken back.
+	far := map[protocol.State]int{protocol.Accepted: 1, protocol.Running: 2, protocol.Ended: 3}
+	for k := range submitted {
+		last, gone := b.ctl.Status(b.name, k)
+		now, listed := told[k.String()]
+		switch {
+		case gone && listed:
+			return fmt.Errorf("%v was released and is %s again", k, now)
+		case !listed && far[last.State] > 0 && last.State != protocol.Ended:
+			return fmt.Errorf("%v was %s and is lost", k, last.State)
+		case listed && far[now] < far[last.State]:
+			return fmt.Errorf("%v was %s and is %s", k, last.State, now)
+		}
+	}
 	jobs, err := b.tree.Jobs()
 	if err != nil {
 		return err

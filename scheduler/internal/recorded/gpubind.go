@@ -211,5 +211,14 @@ func bindingOf(o *sbatch.Options, perTask int32) (bind.Binding, error) {
 	if g, ok := o.Last("gpu-bind"); ok {
 		return bind.ParseGPUBind(g.Value)
 	}
+	all, err := bind.ParseTRESBind(o.Spec.TRESBind)
+	for i := range all {
+		if all[i].Name == "gpu" {
+			return all[i].Binding, err
+		}
+	}
+	if err != nil && o.Spec.TRESBind != "" {
+		return bind.Binding{}, err
+	}
 	return bind.ImpliedBinding(perTask, o.Spec.TasksPerGPU), nil
 }
