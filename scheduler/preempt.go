@@ -29,7 +29,7 @@ type preempter struct {
 	exempt  Time    // when a job stops being spared that would have been taken
 	beside  bool    // the search is beside Slurm's map
 	lacking bool    // the record lacks licences that victims could give
-	skipped int     // searches that were not repeated
+	made    int     // searches, for tests
 	left    int32   // of the account's budget; negative is any
 	notices []preempt.Notice
 	gang    ganging

@@ -17,6 +17,7 @@ const bestSteps = 4000
 // A costing is the scratch of the search for the least victims.
 type costing struct {
 	cost   func(*VictimInfo) int64 // registered; nil is lostWork
+	info   VictimInfo
 	costs  []int64
 	start  []int32
 	banned []bool // by candidate: not to be chosen
@@ -114,15 +115,15 @@ func (e *engine) soonEnough(t *trial, by Time) bool {
 // victimCost is what evicting a running job costs.
 func (e *engine) victimCost(u *runner) int64 {
 	v := &e.jobs.rows[u.row]
-	x := VictimInfo{
-		Job: v.id, User: v.spec.User, Account: v.spec.Account, Priority: v.prio, Nodes: int32(len(v.alloc)), CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli,
-		Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now), Evictions: v.evict.times,
-	}
 	if e.pre.cost.cost == nil {
-		return lostWork(&x)
+		return lostWork(u, v.unsaved(e.now), v.prio, v.evict.times)
 	}
-	x.QOS = e.qosName(v)
-	return max(e.pre.cost.cost(&x), 0)
+	x := &e.pre.cost.info
+	*x = VictimInfo{
+		Job: v.id, User: v.spec.User, Account: v.spec.Account, QOS: e.qosName(v), Priority: v.prio, Nodes: int32(len(v.alloc)),
+		CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli, Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now), Evictions: v.evict.times,
+	}
+	return max(e.pre.cost.cost(x), 0)
 }
 
 // unsaved is how long a running job has worked since its last checkpoint or its
@@ -145,10 +146,10 @@ func (e *engine) lostBy(now Time, j *job) (gpu, cpu int64) {
 // lostWork is the default cost: GPU-seconds (64 CPUs count as a GPU) since the
 // last checkpoint or the start, times the priority, times one more than the
 // evictions so far. A second is always lost.
-func lostWork(x *VictimInfo) int64 {
-	milli := max(x.GPUMilli+x.CPUMilli/64, 1)
-	work := mulCost(milli, int64(max(x.Lost/time.Second, 1)))
-	return mulCost(mulCost(max(work/1000, 1), int64(max(x.Priority, 1))), int64(x.Evictions)+1)
+func lostWork(u *runner, lost time.Duration, prio uint32, evictions int32) int64 {
+	milli := max(u.gpuMilli+u.cpuMilli/64, 1)
+	work := mulCost(milli, int64(max(lost/time.Second, 1)))
+	return mulCost(mulCost(max(work/1000, 1), int64(max(prio, 1))), int64(evictions)+1)
 }
 
 // mulCost multiplies costs and stays at the largest number.

@@ -14,6 +14,7 @@ func (e *engine) preempt(dst []Decision, rec record, plans *planner) []Decision 
 	if !p.on || e.searched(rec, plans) {
 		return dst
 	}
+	p.made++
 	if !e.collectVictims(rec) {
 		e.remember(rec, plans, searchNobody)
 		return dst

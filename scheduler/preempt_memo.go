@@ -66,7 +66,6 @@ func (e *engine) searched(rec record, plans *planner) bool {
 		return false
 	}
 	p.wake = min(p.wake, m.exemptUntil)
-	p.skipped++
 	if m.outcome != searchNobody {
 		_ = e.admitsAsked(rec) // the reason that the job shows
 	}
