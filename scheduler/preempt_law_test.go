@@ -2,10 +2,12 @@ package scheduler_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/berth-sched/berth/scheduler"
+	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 )
 
@@ -13,7 +15,8 @@ import (
 //
 //   - a victim may be taken by the pair rule, and was told once
 //   - nobody evicts whom it was evicted by (profile Best)
-//   - once its victims are gone the job starts (profile Best, no node fails)
+//   - no gang is left running with less than its least number of nodes
+//   - no core is two running jobs'
 //   - a restored scheduler decides alike
 func propPreempt(t *rapid.T) {
 	best := rapid.Bool().Draw(t, "best")
@@ -23,8 +26,12 @@ func propPreempt(t *rapid.T) {
 		cfg.Profile = scheduler.ProfileSlurm
 	}
 	grace := rapid.SampledFrom([]time.Duration{0, 5 * time.Second}).Draw(t, "grace")
-	mode := rapid.SampledFrom([]string{"CANCEL", "REQUEUE", "SUSPEND,GANG"}).Draw(t, "mode")
-	cfg.Parameters.Preempt = scheduler.PreemptParameters{Type: "qos", Mode: mode}
+	mode := rapid.SampledFrom([]string{"CANCEL", "REQUEUE", "SUSPEND,GANG", "REQUEUE,WITHIN", "SUSPEND,GANG,WITHIN"}).Draw(t, "mode")
+	cfg.Parameters.Preempt = scheduler.PreemptParameters{Type: "qos", Mode: mode, TimeSlice: 5 * time.Second}
+	within := strings.Contains(mode, "WITHIN")
+	if best && rapid.Bool().Draw(t, "budget") {
+		cfg.Parameters.Preempt.Window, cfg.Parameters.Preempt.Budget, cfg.Parameters.Preempt.Shield = 10*time.Second, 2, 2
+	}
 	cfg.Parameters.RequeueDelay = rapid.SampledFrom([]time.Duration{0, 3 * time.Second}).Draw(t, "delay")
 	cfg.Parameters.Plan.Depth = int32(rapid.IntRange(0, 2).Draw(t, "depth"))
 	lists := map[string][]string{"high": {"low", "mid"}, "mid": {"low"}, "low": nil}
@@ -38,7 +45,8 @@ func propPreempt(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &preemptRun{s: s, qos: map[scheduler.JobID]string{}, lists: lists, best: best, by: map[scheduler.JobID]scheduler.JobID{}, took: map[[2]scheduler.JobID]bool{}}
+	r := &preemptRun{s: s, qos: map[scheduler.JobID]string{}, lists: lists, best: best, by: map[scheduler.JobID]scheduler.JobID{}, took: map[[2]scheduler.JobID]bool{},
+		within: within, nodes: map[scheduler.JobID]int32{}}
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": func(t *rapid.T) {
 			r.next++
@@ -49,7 +57,8 @@ func propPreempt(t *rapid.T) {
 			} else {
 				spec.Tasks, spec.MinNodes, spec.MaxNodes = int32(rapid.IntRange(1, 4).Draw(t, "tasks")), 1, 1
 			}
-			r.qos[r.next] = q
+			spec.Priority, spec.Account = uint32(rapid.IntRange(1, 5).Draw(t, "prio")), rapid.SampledFrom([]string{"a", "b"}).Draw(t, "account")
+			r.qos[r.next], r.nodes[r.next] = q, spec.MinNodes
 			if err := r.s.Apply(r.now, scheduler.Submit(&spec)); err != nil {
 				t.Fatal(err)
 			}
@@ -72,6 +81,14 @@ func propPreempt(t *rapid.T) {
 			if r.s, err = scheduler.Restore(b, nil); err != nil {
 				t.Fatal(err)
 			}
+			again, err := scheduler.Restore(b, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(s.Pass(r.now, nil), again.Pass(r.now, nil)); diff != "" {
+				t.Fatalf("a restored scheduler decides otherwise (-original +restored):\n%s", diff)
+			}
+			s = r.s
 		},
 	})
 }
@@ -86,6 +103,38 @@ type preemptRun struct {
 	ending []scheduler.JobID
 	by     map[scheduler.JobID]scheduler.JobID // victims on their way: for whom
 	took   map[[2]scheduler.JobID]bool
+	within bool
+	nodes  map[scheduler.JobID]int32 // least number of nodes
+}
+
+// books checks who holds what.
+func (r *preemptRun) books(t *rapid.T) {
+	r.s.View(func(v scheduler.View) {
+		owner := map[[2]any]scheduler.JobID{}
+		for j := range v.Jobs() {
+			if j.State != scheduler.StateRunning && j.State != scheduler.StateSuspended {
+				continue
+			}
+			if j.Nodes < r.nodes[j.ID] {
+				t.Fatalf("job %d is left with %d nodes of %d", j.ID, j.Nodes, r.nodes[j.ID])
+			}
+			if j.State == scheduler.StateSuspended {
+				continue
+			}
+			for _, a := range v.AppendAlloc(nil, j.ID) {
+				if len(a.Cores) == 0 {
+					t.Fatalf("job %d runs without a core on %s", j.ID, a.Node)
+				}
+				for _, c := range a.Cores {
+					key := [2]any{a.Node, c}
+					if o, taken := owner[key]; taken {
+						t.Fatalf("core %d of %s runs jobs %d and %d", c, a.Node, o, j.ID)
+					}
+					owner[key] = j.ID
+				}
+			}
+		}
+	})
 }
 
 func (r *preemptRun) state(id scheduler.JobID) (st scheduler.JobState) {
@@ -125,7 +174,7 @@ func (r *preemptRun) pass(t *rapid.T) {
 				t.Fatalf("job %d was told to make room for %d and now for %d by %s", d.Job, by, d.For, d.Op)
 			}
 			if _, told := r.by[d.Job]; !told {
-				if !slices.Contains(r.lists[r.qos[d.For]], r.qos[d.Job]) {
+				if same := r.qos[d.For] == r.qos[d.Job]; !(same && r.within) && !slices.Contains(r.lists[r.qos[d.For]], r.qos[d.Job]) {
 					t.Fatalf("%s job %d took %s job %d", r.qos[d.For], d.For, r.qos[d.Job], d.Job)
 				}
 				if r.best && r.took[[2]scheduler.JobID{d.Job, d.For}] {
@@ -139,6 +188,7 @@ func (r *preemptRun) pass(t *rapid.T) {
 			r.ending = append(r.ending, d.Job)
 		}
 	}
+	r.books(t)
 }
 
 func TestPreemptLaws(t *testing.T) { rapid.Check(t, propPreempt) }
