@@ -8,6 +8,7 @@ import (
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/preempt"
+	"github.com/berth-sched/berth/topology"
 )
 
 // bestSteps bounds the search for the least victims among many candidates, in
@@ -17,6 +18,7 @@ const bestSteps = 4000
 // A costing is the scratch of the search for the least victims.
 type costing struct {
 	cost   func(*VictimInfo) int64 // registered; nil is lostWork
+	always bool                    // propose among few too, for tests
 	info   VictimInfo
 	costs  []int64
 	start  []int32
@@ -42,7 +44,7 @@ func (e *engine) leastVictims(t *trial) search {
 	clear(k.banned)
 	for {
 		start := preempt.Start{Budget: bestSteps}
-		if len(p.rows) > preempt.ExactUpTo {
+		if len(p.rows) > preempt.ExactUpTo || k.always {
 			var ok bool
 			if start.Victims, start.Bound, ok = e.propose(t); !ok {
 				return searchNobody
@@ -189,13 +191,64 @@ func (e *engine) propose(t *trial) ([]int32, int64, bool) {
 		}
 		k.held.First = append(k.held.First, int32(len(k.held.Node)))
 	}
+	clear(k.unit)
 	var bound int64
 	var ok bool
 	k.start, bound, ok = k.slots.Propose(k.start[:0], &d, k.free, k.unit, k.costs, &k.held)
+	if ok && e.byUnit(c, &d) {
+		// A cheap set to begin with lies in one unit. What no base block gives is
+		// nowhere, larger jobs may find a place that is counted otherwise.
+		from := len(k.start)
+		var in int64
+		var some bool
+		k.start, in, some = k.slots.Propose(k.start, &d, k.free, k.unit, k.costs, &k.held)
+		if some {
+			k.start = append(k.start[:0], k.start[from:]...)
+		}
+		if e.inBase(c, &d) {
+			bound, ok = in, some
+		}
+	}
 	if !sure || e.pre.lacking {
 		return k.start, 0, true // a hint and no bound
 	}
 	return k.start, bound, ok
+}
+
+// byUnit numbers the unit of each node in which a job of several nodes would lie
+// whole, and reports whether the topology has such units: the smallest block,
+// ring or torus around it that is large enough.
+func (e *engine) byUnit(c *class, d *preempt.Demand) bool {
+	top := e.topos[e.parts[c.key.part].topo].top
+	if kind := top.Kind(); d.Nodes < 2 || c.fit.Segment > 0 || kind != topology.KindBlock && kind != topology.KindRing && kind != topology.KindTorus3D {
+		return false
+	}
+	k := &e.pre.cost
+	d.Units = top.Units()
+	for n := range k.unit {
+		u := top.UnitOf(topology.NodeID(n))
+		for u != topology.NoUnit && top.Unit(u).Size < d.Nodes && top.Unit(u).Parent != topology.NoUnit {
+			u = top.Unit(u).Parent
+		}
+		if k.unit[n] = int32(u); u == topology.NoUnit {
+			k.unit[n], k.free[n] = 0, -1
+		}
+	}
+	return true
+}
+
+// inBase reports whether a job of a block topology must lie in one base block.
+func (e *engine) inBase(c *class, d *preempt.Demand) bool {
+	top := e.topos[e.parts[c.key.part].topo].top
+	if top.Kind() != topology.KindBlock {
+		return false
+	}
+	for u := range top.Units() {
+		if x := top.Unit(topology.UnitID(u)); x.Level == 0 && x.Size < d.Nodes {
+			return false
+		}
+	}
+	return true
 }
 
 // A good is what propose counts.

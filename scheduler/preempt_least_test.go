@@ -21,11 +21,14 @@ type leastCase struct {
 	low   []scheduler.JobSpec
 	high  scheduler.JobSpec
 	costs map[scheduler.JobID]int64
+
+	propose bool // begin with a proposal
 }
 
 func drawLeast(r *rand.Rand) *leastCase {
 	pick := func(lo, hi int) int { return lo + r.IntN(hi-lo+1) }
 	c := &leastCase{costs: map[scheduler.JobID]int64{}}
+	c.propose = pick(0, 1) == 0
 	nodes := pick(1, 6)
 	c.cfg = scheduler.Config{
 		Nodes: []scheduler.NodeSpec{{Names: fmt.Sprintf("n[1-%d]", nodes), CoresPerSocket: 16, GRES: "gpu:4"}},
@@ -159,6 +162,9 @@ func (c *leastCase) check(t *testing.T) (victims int) {
 	fresh, err := s.Fork()
 	if err != nil {
 		t.Fatal(err)
+	}
+	if c.propose {
+		scheduler.AlwaysPropose(s)
 	}
 	got, started := c.choose(t, s)
 	if started {

@@ -8,12 +8,21 @@ import (
 
 // busyEngine has nodes of 8 GPUs that jobs of QOS low fill, seven of eight with 1 to
 // 4 GPUs of a node, the others with two whole nodes, until so many run.
-func busyEngine(tb testing.TB, running int, profile Profile) *engine {
+func busyEngine(tb testing.TB, running int, profile Profile, blocks ...int) *engine {
 	tb.Helper()
+	var units []UnitSpec
+	for _, size := range blocks {
+		for n := 1; n+size-1 <= running; n += size {
+			units = append(units, UnitSpec{Name: fmt.Sprintf("b%d", n), Nodes: fmt.Sprintf("n[%d-%d]", n, n+size-1)})
+		}
+	}
 	cfg := Config{
 		Profile: profile,
 		Nodes:   []NodeSpec{{Names: fmt.Sprintf("n[1-%d]", running), Sockets: 2, CoresPerSocket: 8, GRES: "gpu:8"}},
 		QOS:     []QOSSpec{{Name: "low"}, {Name: "high", Preempt: []string{"low"}}},
+	}
+	if len(units) > 0 {
+		cfg.Topologies = []TopologySpec{{Name: "block", BlockSizes: []int32{int32(blocks[0])}, Blocks: units}}
 	}
 	cfg.Parameters.Select.NoMemory = true
 	cfg.Parameters.Plan.Mode = PlanNone
@@ -39,7 +48,7 @@ func busyEngine(tb testing.TB, running int, profile Profile) *engine {
 		id++
 	}
 	for int(id) <= running {
-		if next(8) == 0 {
+		if next(8) == 0 && (len(blocks) == 0 || node%blocks[0] != 0) {
 			submit(2, fmt.Sprintf("n[%d-%d]", node, node+1), 8)
 			node += 2
 			continue
@@ -100,29 +109,35 @@ func BenchmarkEngineVictims(b *testing.B) {
 		nodes int
 		gpus  string
 	}{{"1", 1, "1"}, {"8x8", 8, "8"}} {
-		b.Run("running=10000/want="+want.name, func(b *testing.B) {
-			e := busyEngine(b, 10_000, ProfileBest)
-			rec := e.want(b, Seconds(1000), 1_000_000, want.nodes, want.gpus)
-			e.now = Seconds(1001)
-			n := e.victimsOf(rec)
-			if n == 0 {
-				b.Fatal("no victims")
-			}
-			b.ReportAllocs()
-			for b.Loop() {
-				e.victimsOf(rec)
-			}
-			b.ReportMetric(float64(n), "victims")
-			b.ReportMetric(float64(e.pre.trial.trials), "trials")
-		})
+		for _, kind := range []string{"flat", "block"} {
+			b.Run("running=10000/want="+want.name+"/kind="+kind, func(b *testing.B) {
+				var blocks []int
+				if kind == "block" {
+					blocks = []int{16}
+				}
+				e := busyEngine(b, 10_000, ProfileBest, blocks...)
+				rec := e.want(b, Seconds(1000), 1_000_000, want.nodes, want.gpus)
+				e.now = Seconds(1001)
+				n := e.victimsOf(rec)
+				if n == 0 {
+					b.Fatal("no victims")
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					e.victimsOf(rec)
+				}
+				b.ReportMetric(float64(n), "victims")
+				b.ReportMetric(float64(e.pre.trial.trials), "trials")
+			})
+		}
 	}
 }
 
 // A search costs no more trials among many running jobs than among few, and does
 // not allocate.
 func TestVictimSteps(t *testing.T) {
-	trials := func(running int) int {
-		e := busyEngine(t, running, ProfileBest)
+	trials := func(running int, blocks ...int) int {
+		e := busyEngine(t, running, ProfileBest, blocks...)
 		rec := e.want(t, Seconds(1000), 1_000_000, 4, "8")
 		e.now = Seconds(1001)
 		if e.victimsOf(rec) == 0 {
@@ -133,8 +148,10 @@ func TestVictimSteps(t *testing.T) {
 		}
 		return e.pre.trial.trials
 	}
-	if few, many := trials(200), trials(2000); many > 2*few+20 {
-		t.Errorf("%d trials among 200 jobs, %d among 2,000", few, many)
+	for _, blocks := range [][]int{nil, {16}} {
+		if few, many := trials(200, blocks...), trials(2000, blocks...); many > 2*few+20 {
+			t.Errorf("blocks of %v: %d trials among 200 jobs, %d among 2,000", blocks, few, many)
+		}
 	}
 }
 
