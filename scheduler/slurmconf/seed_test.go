@@ -1,6 +1,7 @@
 package slurmconf_test
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,5 +218,35 @@ func TestUBCCR(t *testing.T) {
 	}
 	if len(cfg.QOS) != 2 || cfg.QOS[1].Name != "supporters" || cfg.QOS[1].Priority != 100 {
 		t.Errorf("QOS: %+v", cfg.QOS)
+	}
+	s, err := scheduler.New(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.View(func(v scheduler.View) {
+		accounts, qos := slices.Collect(v.Accounts()), slices.Collect(v.QOS())
+		if d := cmp.Diff(cfg.Accounts, accounts); d != "" {
+			t.Errorf("accounts of the view (-configured +shown)\n%s", d)
+		}
+		if d := cmp.Diff(cfg.QOS, qos); d != "" {
+			t.Errorf("QOS of the view (-configured +shown)\n%s", d)
+		}
+	})
+	// A job is charged to its user's default account and runs with its QOS.
+	j := scheduler.JobSpec{ID: 1, User: "user4", QOS: []string{"supporters"}, Tasks: 1, Mem: scheduler.MemPerNode, MemMiB: 100}
+	if err := s.Apply(0, scheduler.Submit(&j)); err != nil {
+		t.Fatal(err)
+	}
+	if d := s.Pass(0, nil); len(d) != 1 || d[0].Op != scheduler.OpStart || d[0].QOS != "supporters" {
+		t.Errorf("decided %+v", d)
+	}
+	s.View(func(v scheduler.View) {
+		if w, _ := v.Job(1); w.Account != "account2" || w.QOS != "supporters" {
+			t.Errorf("job %+v", w)
+		}
+	})
+	stranger := scheduler.JobSpec{ID: 2, User: "nobody", Tasks: 1}
+	if err := s.Apply(0, scheduler.Submit(&stranger)); !errors.Is(err, scheduler.ErrUnknownAccount) {
+		t.Errorf("a user without account: %v", err)
 	}
 }
