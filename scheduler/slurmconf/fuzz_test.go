@@ -70,7 +70,7 @@ func FuzzYAML(f *testing.F) {
 
 // FuzzCommand: a command that is read and written in full reads the same.
 func FuzzCommand(f *testing.F) {
-	for _, s := range []string{"add user u account=a fairshare=parent", "modify qos q set GrpTRES=cpu+=4,mem-=1G flags+=DenyOnLimit", "modify account where name=x set Description='a \"b\" c'", "delete user a,b where account=c"} {
+	for _, s := range []string{"add user u account=a fairshare=parent", "modify qos q set GrpTRES=cpu+=4,mem-=1G flags+=DenyOnLimit", "modify account where name=x set Description='a \"b\" c'", "delete user a,b where account=c", "modify account name== set Description=", "add account name=set,where"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {

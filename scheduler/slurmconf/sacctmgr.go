@@ -275,7 +275,11 @@ func AppendCommand(dst []byte, c Command) []byte {
 	}
 	dst = append(append(dst, ' '), c.Entity.String()...)
 	for _, n := range c.Names {
-		dst = appendQuoted(append(dst, ' '), n)
+		dst = append(dst, ' ')
+		if strings.Contains(n, "=") || strings.EqualFold(n, "set") || strings.EqualFold(n, "where") {
+			dst = append(dst, "name="...) // it would read as something else
+		}
+		dst = appendQuoted(dst, n)
 	}
 	if len(c.Where) > 0 {
 		dst = append(dst, " where"...)
