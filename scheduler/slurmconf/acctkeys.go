@@ -166,11 +166,14 @@ func lookupKey(e Entity, spelling string) (acctKey, error) {
 		}
 	}
 	// The entity's own word names it: account=x of an account, user=x of a user.
-	if ok && (e == AccountEntity && k.name == "Account" || e == UserEntity && k.name == "User" || e == ClusterEntity && k.name == "Cluster") {
-		k, ok = byName("Name")
+	named := func(k acctKey) acctKey {
+		if e == AccountEntity && k.name == "Account" || e == UserEntity && k.name == "User" || e == ClusterEntity && k.name == "Cluster" {
+			k, _ = byName("Name")
+		}
+		return k
 	}
 	if ok {
-		return k, nil
+		return named(k), nil
 	}
 	found := 0
 	if len(spelling) >= 3 {
@@ -182,7 +185,7 @@ func lookupKey(e Entity, spelling string) (acctKey, error) {
 		}
 	}
 	if found == 1 {
-		return k, nil
+		return named(k), nil
 	}
 	return acctKey{}, fmt.Errorf("%w: no such key of a %s: %q", ErrSyntax, e, spelling)
 }
