@@ -48,9 +48,12 @@ const (
 	EventStepStart
 	// EventStepEnd ends a step, or takes it out of the job's queue: Job, Step.ID.
 	EventStepEnd
-	// EventNodeAdd adds nodes: Node.
+	// EventNodeAdd lets nodes join: Node. Each takes the lowest free place of
+	// Config.MaxNodes and joins partitions by their node sets. It costs as much
+	// as a snapshot and a restore. Slurm: slurmd -Z --conf, scontrol create.
 	EventNodeAdd
-	// EventNodeRemove removes nodes: Nodes.
+	// EventNodeRemove takes nodes away that joined: Nodes. It is refused while
+	// jobs or reservations hold one, or a waiting job names one.
 	EventNodeRemove
 	// EventNodeRegister reports what a node really has: Nodes, Node.
 	EventNodeRegister
