@@ -318,6 +318,7 @@ func (c *cluster) config(list *trace.List, o *options) scheduler.Config {
 		cfg.QOS = append(cfg.QOS, scheduler.QOSSpec{Name: name})
 	}
 	cfg.Accounts = names.accounts
+	o.scavengers(&cfg)
 	// A job that asks for no memory would get all of a node's.
 	sel := &cfg.Parameters.Select
 	if sel.NoMemory = c.noMemory; !c.noMemory {

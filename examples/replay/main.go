@@ -60,13 +60,14 @@ type options struct {
 	leaveOut     bool
 	report       string
 
-	show    string
-	at      time.Duration // of show, after the first submission; < 0: not given
-	reserve []string
-	profile string
-	compare bool
-	suite   string
-	dir     string
+	show     string
+	at       time.Duration // of show, after the first submission; < 0: not given
+	reserve  []string
+	profile  string
+	scavenge float64
+	compare  bool
+	suite    string
+	dir      string
 }
 
 // parse reads the command line; asked for help it writes to w.
@@ -250,6 +251,9 @@ func describe(r *outcome.Run, c *cluster, cfg *scheduler.Config, list *trace.Lis
 	}
 	if o.squeeze > 1 {
 		notes = append(notes, fmt.Sprintf("Times of submission are divided by %g.", o.squeeze))
+	}
+	if o.scavenge > 0 {
+		notes = append(notes, fmt.Sprintf("%g %% of the jobs are scavengers: others may take their place, and they begin anew.", o.scavenge*100))
 	}
 	if c.noLimits {
 		notes = append(notes, fmt.Sprintf("The log has no time limits: %g times the run time is taken.", o.overestimate))

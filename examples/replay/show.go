@@ -25,6 +25,7 @@ func (o *options) asks(fs *flag.FlagSet) {
 		return nil
 	})
 	fs.StringVar(&o.profile, "profile", "", "rules: best or slurm (default: best, with -conf slurm)")
+	fs.Float64Var(&o.scavenge, "scavenge", 0, "part of the jobs, from 0 to 1, whose place the others may take: they go back to the queue")
 	fs.BoolVar(&o.compare, "compare", false, "run in profile slurm and in profile best, and print one table")
 	fs.StringVar(&o.suite, "suite", "", "file with a name and flags a line: compare the profiles on each, and print one table")
 	fs.StringVar(&o.dir, "dir", "", "directory of relative names of -trace, -nodelist and -conf")
@@ -47,6 +48,10 @@ func (o *options) checkAsks() error {
 		return errors.New("-at goes with -show")
 	case o.show != "" && (o.compare || o.suite != ""):
 		return errors.New("-show goes with a single run")
+	case !(o.scavenge >= 0 && o.scavenge <= 1):
+		return errors.New("-scavenge is a part, from 0 to 1")
+	case o.scavenge > 0 && o.conf != "":
+		return errors.New("-scavenge does not go with -conf, which says who may preempt")
 	case o.profile != "" && o.profile != "best" && o.profile != "slurm":
 		return fmt.Errorf("-profile %q: best or slurm", o.profile)
 	}

@@ -103,3 +103,14 @@ func TestBadAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestScavengers: half of the jobs give way to the other half and run again.
+func TestScavengers(t *testing.T) {
+	status, out, errs, page := start(t, "-jobs", "300", "-load", "1.5", "-scavenge", "0.5", "-seed", "2")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d, stderr %s", status, errs)
+	}
+	if !strings.Contains(out, "\nscavenger  regular ") || !strings.Contains(out, "\nlost ") || !bytes.Contains(page, []byte("<h2>Who preempted whom</h2>")) {
+		t.Errorf("stdout\n%s", out)
+	}
+}

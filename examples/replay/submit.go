@@ -28,6 +28,9 @@ func (c *cluster) submissions(list *trace.List, o *options) ([]vtime.Job, error)
 		}
 		spec.ID = scheduler.JobID(i + 1)
 		spec.TimeLimit = limit(j, o.overestimate)
+		if o.scavenge > 0 {
+			spec.QOS = []string{qosOf(i, o.scavenge)}
+		}
 		jobs[i] = vtime.Job{Spec: spec, Name: j.ID, Submit: submitted(j, first, o.squeeze), Runtime: duration(j.Runtime), Where: where}
 	}
 	return jobs, nil
