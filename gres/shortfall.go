@@ -35,6 +35,9 @@ func Explain(n NodeRow, r *Request, f Refusal, s *Scratch) Shortfall {
 			if s.pools[i].group < 0 || why == RefuseWrongType {
 				found = 0
 			}
+			if why == RefuseUnits {
+				found = 1 // a request gets one at most
+			}
 			if found < asked || why == f || f == RefuseNoNearCores {
 				return Shortfall{ShortDevices, i, asked, found}
 			}

@@ -257,42 +257,6 @@ func (e *engine) plannedNodes(r int32) []topology.NodeID {
 	return nodes
 }
 
-// neverRuns says why no set of the class's nodes could serve it even if all
-// were idle and up, nil if one could. The answer is kept with the class.
-func (e *engine) neverRuns(c *class) error {
-	if c.runs {
-		return nil
-	}
-	if e.cfg.Defects && c.wish != nil && c.countsWait() {
-		c.runs = true
-		return nil
-	}
-	s, l := &e.try, &e.try.look
-	s.refusal, s.capNodes, s.prefer, s.waited = topology.Refusal{}, 0, false, 0
-	l.open(e, c, Never, Infinite, nil, true)
-	l.columns()
-	if count := s.fit.Count(); count < int(c.min) {
-		return fmt.Errorf("%d nodes needed, %d have what is asked: %w", c.min, count, ErrNeverRuns)
-	}
-	if e.cfg.Profile == ProfileSlurm && c.list != nil && c.list.Count() <= int(c.min) && s.fit.Contains(c.list) && !e.up.Contains(c.list) {
-		return nil // Slurm looks no further while a required node is not there
-	}
-	if e.place(c, &attempt{at: Never, idle: true}) || s.refusal.Rule == topology.RuleSwitches {
-		c.runs = true
-		return nil
-	}
-	switch r := &s.refusal; {
-	case s.apart != gres.RefuseNone:
-		return fmt.Errorf("the nodes cannot give it together (%s): %w", s.apart, ErrNeverRuns)
-	case r.Rule.Permanent():
-		return fmt.Errorf("%s: %w", r.Rule, ErrTopologyNever)
-	case r.Lack != topology.LackNone:
-		return fmt.Errorf("%s: %d %s needed, %d there: %w", r.Rule, r.Need, r.Lack, r.Have, ErrNeverRuns)
-	default:
-		return fmt.Errorf("%s: %w", r.Rule, ErrNeverRuns)
-	}
-}
-
 // idleLimits are the CPU limits of the class's partition on an idle node.
 func (e *engine) idleLimits(c *class) *gres.CPULimits {
 	p := &e.parts[c.key.part].spec
