@@ -71,11 +71,14 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.tellPlacer(j, 1)
 	e.counts.Running++
 	e.countUse(j, 1)
-	e.licenses.free(&j.licenses)
-	e.licenses.use(&j.licenses, 1)
+	e.licensesFree(j, 0, now, 0)
+	e.useLicenses(j, 1)
 	e.charge(j)
 	e.chargeSince(now, j)
 	e.noteRun(r)
+	if at := e.resvOf(&j.spec); at >= 0 {
+		e.enterReservation(r, e.resv.all[at].id)
+	}
 	if e.slicing() {
 		e.pre.gang.join(j)
 	}
@@ -170,7 +173,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 		}
 		return nil
 	}
-	use, err := e.licenses.read(spec.Licenses)
+	use, err := e.readUses(&spec)
 	if err != nil {
 		return bad("Licenses", err)
 	}

@@ -66,7 +66,7 @@ func (e *engine) allocTRES(dst gres.Vector, j *job) {
 			}
 		}
 	}
-	e.licenses.count(dst, &j.licenses)
+	e.licenses.count(dst, &j.licenses, int64(len(j.alloc)))
 	dst[gres.Billing] = priority.WholePoints(e.parts[j.parts[j.partIdx]].points(dst))
 }
 

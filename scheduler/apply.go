@@ -209,7 +209,7 @@ func (e *engine) giveBack(now Time, r int32) {
 	e.noteEnd(r)
 	e.pre.gang.dirty = e.slicing()
 	e.uncharge(now, j)
-	e.licenses.use(&j.licenses, -1)
+	e.useLicenses(j, -1)
 	e.tellPlacer(j, -1)
 	j.steps = nil
 	for i := range j.alloc {
@@ -224,8 +224,8 @@ func (e *engine) giveBack(now Time, r int32) {
 	e.counts.Running--
 	e.freed++
 	e.plans.noted++
-	if len(j.spec.Reservations) > 0 {
-		e.resv.nextAt = min(e.resv.nextAt, e.now) // its reservation may go now
+	if j.resv != 0 {
+		e.leaveReservation(now, r)
 	}
 	if e.classes.rows[j.classes[j.partIdx]].unitsAlone {
 		// The job still counts as running here, with nothing held.
@@ -269,6 +269,7 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 	}
 	e.unbook(j)
 	e.dropPlans(r)
+	e.askedNo(now, &j.spec)
 	j.state, j.reason = state, why
 	j.end = now
 	e.counts.Ended++
@@ -302,6 +303,7 @@ func (e *engine) setNodeState(now Time, ev *Event) error {
 	if err != nil {
 		return err
 	}
+	e.reservedNodesChanged()
 	for _, id := range ids {
 		n := &e.nodes[id]
 		n.state, n.reason = ev.NodeState, ev.Text

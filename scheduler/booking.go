@@ -201,7 +201,7 @@ func (e *engine) reprice(p int32) {
 		for i := range j.alloc {
 			e.addGrant(e.acct.alloc, j.alloc[i].node, &j.alloc[i].grant)
 		}
-		e.licenses.count(e.acct.alloc, &j.licenses)
+		e.licenses.count(e.acct.alloc, &j.licenses, int64(len(j.alloc)))
 		e.acct.l.SetBilling(j.acct.charge, e.parts[p].points(e.acct.alloc))
 	}
 }

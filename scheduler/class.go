@@ -58,12 +58,13 @@ type class struct {
 	levels     *levelFit        // nil without
 	tres       []int64          // what it asks at least, by kind of the schema
 
-	failed      uint64 // e.freed+1 when it last failed on all its nodes
-	refusal     topology.Refusal
-	asked       uint64 // number of the pass, and of withdrawals, for which servable says
-	askedGone   uint64 // whether the nodes that are there could serve it if idle
+	fails       [2]failure  // outside and inside of reservations
+	verdict     resvVerdict // whether reservations alone keep it waiting
+	asked       uint64      // number of the pass, and of withdrawals, for which servable says
+	askedGone   uint64      // whether the nodes that are there could serve it if idle
 	servable    bool
 	futile      uint64 // number of the pass in which it failed beside plans
+	futileResv  int32
 	futileLimit time.Duration
 	memo        searchMemo // of victims
 	futileAt    int        // changes of the pass before it

@@ -74,6 +74,12 @@ func visitDomainSpec(c *codec, v *DomainSpec) {
 func visitLicenseSpec(c *codec, v *LicenseSpec) {
 	c.str(&v.Name)
 	num(c, &v.Total)
+	num(c, &v.External)
+	num(c, &v.Scope)
+	list(c, &v.Units, func(c *codec, u *LicenseUnit) {
+		c.str(&u.Nodes)
+		num(c, &u.Total)
+	})
 }
 
 func visitLimitParameters(c *codec, v *LimitParameters) {
@@ -128,6 +134,10 @@ func visitParameters(c *codec, v *Parameters) {
 	num(c, &v.OverTimeLimit)
 	num(c, &v.MessageTimeout)
 	num(c, &v.ResvOverRun)
+	list(c, &v.Zone, func(c *codec, z *ZoneChange) {
+		num(c, &z.From)
+		num(c, &z.Offset)
+	})
 	num(c, &v.CompleteWait)
 	num(c, &v.RequeueDelay)
 	c.bool(&v.NoRequeue)

@@ -107,6 +107,10 @@ type Parameters struct {
 	// ResvOverRun is how long a job may run past the end of its reservation;
 	// Infinite for ever. Slurm: ResvOverRun.
 	ResvOverRun time.Duration `json:",omitempty"`
+	// Zone lists how far clocks are ahead of UTC, ascending: the calendar of
+	// reservations that repeat. Before the first, and if there are none,
+	// Priority.UTCOffset holds.
+	Zone []ZoneChange `json:",omitempty"`
 	// CompleteWait is kept; see [Unenforced]. Slurm: CompleteWait.
 	CompleteWait time.Duration `json:",omitempty"`
 	// RequeueDelay is how long a requeued job waits. Default: 121 s in profile

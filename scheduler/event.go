@@ -65,7 +65,9 @@ const (
 	EventPartition
 	// EventTopology replaces a topology or a node's membership: Topology.
 	EventTopology
-	// EventReservation adds, changes or removes a reservation: Reservation.
+	// EventReservation makes a reservation, or removes the one of that name:
+	// Reservation, Remove, and Text, the user who removes it (empty for an
+	// operator); or changes one: ReservationUpdate.
 	EventReservation
 	// EventAccount, EventUser and EventQOS change the account tree: Assoc or
 	// QOS.
@@ -150,8 +152,10 @@ type Event struct {
 	Partition *PartitionSpec `json:",omitempty"`
 	// Topology is a topology as it shall be.
 	Topology *TopologySpec `json:",omitempty"`
-	// Reservation is a reservation as it shall be; Remove takes it away.
+	// Reservation is a reservation to make; Remove takes it away.
 	Reservation *ReservationSpec `json:",omitempty"`
+	// ReservationUpdate changes a reservation.
+	ReservationUpdate *ReservationUpdate `json:",omitempty"`
 	// Assoc is an account or a user as it shall be; Remove takes it away.
 	Assoc *AssocSpec `json:",omitempty"`
 	// QOS is a QOS as it shall be; Remove takes it away.

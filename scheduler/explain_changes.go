@@ -134,15 +134,15 @@ func (e *engine) startsAs(rec record, spec *JobSpec) (nodes string, ok bool) {
 	j := &e.jobs.rows[rec.row]
 	id := classes[rec.pair]
 	c := &e.classes.rows[id]
-	class, was, first, failed, why, wake := j.classes[rec.pair], j.spec, j.firstTry, c.failed, c.refusal, e.nextSwitch
-	j.classes[rec.pair], j.spec, c.failed = id, *spec, 0
+	class, was, first, fails, wake := j.classes[rec.pair], j.spec, j.firstTry, c.fails, e.nextSwitch
+	j.classes[rec.pair], j.spec, c.fails = id, *spec, [2]failure{}
 	if c.overMem || !e.waitsForNothing(rec) {
 		ok = false
 	} else if ok = e.tryNow(rec, &e.plans); ok {
 		nodes = e.hosts(e.try.nodes)
 	}
 	j, c = &e.jobs.rows[rec.row], &e.classes.rows[id]
-	j.classes[rec.pair], j.spec, j.firstTry, c.failed, c.refusal, e.nextSwitch = class, was, first, failed, why, wake
+	j.classes[rec.pair], j.spec, j.firstTry, c.fails, e.nextSwitch = class, was, first, fails, wake
 	e.dropUnused(classes)
 	return nodes, ok
 }

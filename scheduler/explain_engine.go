@@ -51,7 +51,7 @@ func (e *engine) rankOf(x *Explanation, r int32) {
 			return
 		}
 		o := &e.jobs.rows[q.row]
-		if q.pair != o.firstPair {
+		if q.pair != o.firstPair || q.order != 0 {
 			continue
 		}
 		x.Ahead++
@@ -98,8 +98,8 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology
 	}
 	// The plan of a job of higher rank may be what is in the way: the fit is
 	// asked without plans.
-	saved := c.failed
-	c.failed = 0
+	saved := c.fails
+	c.fails = [2]failure{}
 	if e.tryNow(rec, nil) {
 		x.Funnel = append(x.Funnel, FunnelStep{StageTopology, int32(len(e.try.nodes))})
 		x.Changes = append(x.Changes, Change{
@@ -109,7 +109,7 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology
 		x.Funnel = append(x.Funnel, FunnelStep{StageTopology, int32(min(max(e.try.refusal.Have, 0), int64(left.Count())))})
 		x.Topology = e.topologyBlock(c)
 	}
-	c.failed = saved
+	c.fails = saved
 }
 
 // capable returns the nodes that could take the request if idle, and those that

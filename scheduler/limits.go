@@ -111,7 +111,7 @@ func (e *engine) account(verb string, s *JobSpec, parts, classes []int32, admin 
 		return ja, nil
 	}
 	ja.admin = admin
-	use, err := e.licenses.parse(s.Licenses)
+	use, err := e.usesOf(s)
 	if err != nil {
 		return ja, fmt.Errorf("scheduler: %s job %d: %w", verb, s.ID, err)
 	}
@@ -135,7 +135,7 @@ func (e *engine) account(verb string, s *JobSpec, parts, classes []int32, admin 
 func (e *engine) subject(ja *jobAccount, part, class int32, use *licenseUse) *qos.Job {
 	a, c := e.acct, &e.classes.rows[class]
 	copy(a.tres, c.tres)
-	e.licenses.count(a.tres, use)
+	e.licenses.count(a.tres, use, int64(c.min))
 	b := e.parts[part].points(a.tres)
 	a.tres[gres.Billing] = priority.WholePoints(b)
 	a.job = qos.Job{
@@ -162,6 +162,9 @@ func (e *engine) candidate(j *job, pair int) *qos.Job {
 // gate makes the checks before nodes are searched: limits, then licences. If it
 // says no, the job's reason says why, and it is not tried.
 func (e *engine) gate(rec record) bool {
+	if rec.resv != 0 && !e.resvGate(rec) {
+		return false
+	}
 	if e.acct == nil && len(e.licenses.pools) == 0 {
 		return true
 	}
@@ -173,7 +176,7 @@ func (e *engine) gate(rec record) bool {
 			return false
 		}
 	}
-	if !e.licenses.free(&j.licenses) {
+	if len(j.licenses.asks) > 0 && !e.licensesFree(j, rec.resv, e.now, e.timeLimit(j, int(rec.pair))) {
 		j.reason = ReasonLicenses
 		e.pre.lacking = true
 		return false
@@ -225,11 +228,14 @@ func (e *engine) limited(j *job, v *qos.Verdict) {
 
 // admits makes the checks of a record whose allocation is in the scratch.
 func (e *engine) admits(rec record) bool {
-	a := e.acct
+	a, j := e.acct, &e.jobs.rows[rec.row]
+	if j.licenses.scoped && !e.scopedFits(j) {
+		j.reason = ReasonLicenses
+		return false
+	}
 	if a == nil {
 		return true
 	}
-	j := &e.jobs.rows[rec.row]
 	clear(a.alloc)
 	for i, n := range e.try.nodes {
 		e.addGrant(a.alloc, n, &e.try.grants[i])
@@ -267,7 +273,7 @@ func (e *engine) admitsAsked(rec record) bool {
 func (e *engine) allocated(j *job, pair, nodes int) *qos.Job {
 	a := e.acct
 	part, c := j.parts[pair], &e.classes.rows[j.classes[pair]]
-	e.licenses.count(a.alloc, &j.licenses)
+	e.licenses.count(a.alloc, &j.licenses, int64(nodes))
 	points := e.parts[part].points(a.alloc)
 	a.alloc[gres.Billing] = priority.WholePoints(points)
 	q := e.candidate(j, pair)

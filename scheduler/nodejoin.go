@@ -71,7 +71,7 @@ func (e *engine) removeNodes(now Time, ev *Event) error {
 			why = "it belongs to the configuration"
 		case len(n.jobs) > 0:
 			why = "jobs run on it"
-		case slices.ContainsFunc(e.resv.all, func(x reservation) bool { return x.flags&resvAll == 0 && x.nodes.Has(id) }):
+		case slices.ContainsFunc(e.resv.all, func(x reservation) bool { return !x.follows() && x.nodes.Has(id) }):
 			why = "it is reserved"
 		}
 		if why != "" {
@@ -134,7 +134,7 @@ func (e *engine) remake(now Time, cfg Config) error {
 func (e *engine) growReservations() {
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if x.flags&resvAll == 0 {
+		if !x.follows() {
 			continue
 		}
 		x.nodes.Copy(&e.there)

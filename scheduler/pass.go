@@ -153,7 +153,7 @@ func (e *engine) wakePending() {
 // to fail or takes one node, else one for each that it may use.
 func (e *engine) lookCost(class int32) int64 {
 	c := &e.classes.rows[class]
-	if c.failed == e.freed+1 || c.one {
+	if c.fails[0].at == e.freed+1 || c.one {
 		return 1
 	}
 	return int64(c.nodes.Count())
@@ -178,7 +178,7 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		e.plans.skip = rec.row
 		p := &e.parts[j.parts[rec.pair]]
-		if p.failedIn == e.passNo {
+		if p.failedIn == e.passNo || rec.resv != 0 && e.resvFailed(rec) {
 			if j.reason == ReasonNone || j.reason == ReasonResources {
 				j.reason = ReasonPriority
 			}
@@ -203,6 +203,9 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		}
 		if !e.gate(rec) {
 			dst = e.reclaimLicenses(dst, rec)
+			if j = &e.jobs.rows[rec.row]; !j.running() && e.waitsForLicenses(j) {
+				e.standstill(rec)
+			}
 			continue
 		}
 		beside := plans
@@ -230,6 +233,9 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		if j.running() {
 			starts++
 			continue
+		}
+		if rec.resv != 0 {
+			dst = e.recall(dst, rec)
 		}
 		if len(e.resv.all) > 0 && e.resvStops(rec) {
 			continue
@@ -287,12 +293,16 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	e.counts.Running++
 	e.counts.Starts++
 	e.countUse(j, 1)
-	e.licenses.use(&j.licenses, 1)
+	e.useLicenses(j, 1)
 	e.charge(j)
+	e.enterReservation(r, rec.resv)
 	e.pushLimit(r)
 	dst = e.decide(dst, r, OpStart)
 	d := &dst[len(dst)-1]
 	d.At = e.now.Add(cutting)
+	if at := e.resvAt(rec.resv); at >= 0 {
+		d.Reservation = e.resv.all[at].spec.Name
+	}
 	d.Backfill = backfill
 	j.seq = d.Seq
 	return dst
@@ -301,7 +311,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 // Wake returns the next instant at which a pass could decide differently; see
 // Scheduler.
 func (e *engine) Wake() (Time, bool) {
-	at := e.resv.nextAt
+	at := e.wakeReservations()
 	if len(e.orders) > 0 || len(e.stepping) > 0 {
 		return e.now, true
 	}

@@ -26,6 +26,8 @@ type scratch struct {
 	weight []int64
 	free   []int32           // CPUs that no job uses, for LLN
 	alone  *topology.NodeSet // nodes to evaluate one by one, of those not in mask
+	cut    bool              // reservations took nodes from within
+	uses   *licenseUse       // what the job takes of racks and nodes, nil for nothing
 
 	req  topology.Request
 	res  topology.Result
@@ -106,15 +108,14 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
-	free := (plans == nil && !s.withdrawn || plans != nil && plans.live == 0) && len(e.resv.all) == 0
-	if c.failed == e.freed+1 {
-		// Nothing has become free since it failed on all nodes.
-		s.refusal = c.refusal
+	free := plans == nil && !s.withdrawn || plans != nil && plans.live == 0
+	limit := e.timeLimit(j, int(rec.pair))
+	if f := e.failedBefore(c, rec, limit); f != nil {
+		s.refusal = f.refusal
 		return false
 	}
-	limit := e.timeLimit(j, int(rec.pair))
 	c = e.openFit(rec)
-	s.found = e.placeReserved(c, &j.spec, limit, plans)
+	s.found = e.placeReserved(c, limit, plans)
 	e.releaseReserved()
 	switch {
 	case s.found:
@@ -123,8 +124,8 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 		j := &e.jobs.rows[rec.row]
 		at := j.firstTry.Add(topology.SwitchLimit(c.fit.SwitchWait, e.par.Select.MaxSwitchWait))
 		e.nextSwitch = min(e.nextSwitch, at)
-	case free && s.capNodes == 0:
-		c.failed, c.refusal = e.freed+1, s.refusal
+	case free && s.capNodes == 0 && s.uses == nil:
+		e.rememberFailure(c, rec, limit)
 	}
 	return s.found
 }
@@ -147,7 +148,7 @@ func (e *engine) openFit(rec record) *class {
 		e.keepOwn(j)
 		s.narrow = true
 	}
-	e.keepReserved(&j.spec, e.now, e.timeLimit(j, int(rec.pair)))
+	e.keepReserved(rec, e.now, e.timeLimit(j, int(rec.pair)))
 	s.waited = 0
 	if c.fit.Switches > 0 {
 		j.firstTry = min(j.firstTry, e.now)
@@ -171,7 +172,7 @@ func (e *engine) placeOne(c *class, limit time.Duration, plans *planner) bool {
 	}
 	p := &e.parts[c.key.part]
 	within := s.within.Words()
-	if plans == nil && !s.withdrawn && c.all && !s.narrow && e.holders == 0 && !c.unitsAlone {
+	if plans == nil && !s.withdrawn && c.all && !s.narrow && e.holders == 0 && !c.unitsAlone && !s.cut {
 		within = nil
 	}
 	planned := e.maskPlans(c, plans, limit)
@@ -310,6 +311,7 @@ func (s *scratch) need(n int) {
 // placeMany fills the columns and asks the topology.
 func (e *engine) placeMany(c *class, limit time.Duration, plans *planner) bool {
 	e.fillNow(c, limit, plans)
+	e.pruneScoped()
 	return e.try.look.arrange()
 }
 

@@ -47,6 +47,7 @@ type plan struct {
 	row        int32 // of the job, -1 if the entry is free
 	pair       int16
 	pick       int16 // alternative of its licences
+	resv       int32 // reservation of the record, 0 for none
 	next       int32 // the job's next plan + 1, 0 none
 	limit      time.Duration
 	start, end Time
@@ -152,7 +153,7 @@ func (e *engine) newPlan(rec record) int32 {
 	p.serial++
 	j := &e.jobs.rows[rec.row]
 	x := &p.all[id]
-	*x = plan{row: rec.row, pair: rec.pair, next: j.plan, start: Never, end: Never, grants: x.grants[:0], serial: p.serial}
+	*x = plan{row: rec.row, pair: rec.pair, resv: rec.resv, next: j.plan, start: Never, end: Never, grants: x.grants[:0], serial: p.serial}
 	j.plan = id + 1
 	return id
 }
@@ -160,7 +161,7 @@ func (e *engine) newPlan(rec record) int32 {
 // planOf returns the number of a record's plan, -1 if it has none.
 func (e *engine) planOf(rec *record) int32 {
 	for id := e.jobs.rows[rec.row].plan - 1; id >= 0; id = e.plans.all[id].next - 1 {
-		if e.plans.all[id].pair == rec.pair {
+		if x := &e.plans.all[id]; x.pair == rec.pair && x.resv == rec.resv {
 			return id
 		}
 	}

@@ -477,7 +477,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	if j.reason >= reasonLimits {
 		j.reason = ReasonResources
 	}
-	prefers := e.prefers(j, w.rec.pair)
+	prefers := e.prefers(j, w.rec.pair) || w.rec.resv != 0 && len(j.spec.Reservations) == 0
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
 	if !may {

@@ -69,7 +69,7 @@ func (e *engine) fitsBack(x *plan) bool {
 	if len(x.grants) == 0 || x.start <= e.now {
 		return false
 	}
-	e.plans.find.record = record{row: x.row, pair: x.pair}
+	e.plans.find.record = record{row: x.row, pair: x.pair, resv: x.resv}
 	e.plans.find.limit = x.limit
 	for i := range x.grants {
 		n := x.grants[i].node
@@ -191,7 +191,7 @@ func (e *engine) breakReserved() {
 		for i := range x.grants {
 			e.try.nodes = append(e.try.nodes, x.grants[i].node)
 		}
-		if e.resvClash(&e.jobs.rows[x.row].spec, x.start, x.limit) {
+		if e.resvClash(record{row: x.row, pair: x.pair, resv: x.resv}, x.start, x.limit) {
 			x.broken = true
 			e.unlist(int32(id))
 			for i := range x.grants {

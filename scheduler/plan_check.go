@@ -18,7 +18,7 @@ func (e *engine) checkPlans(fail func(string, ...any)) {
 		if x.row < 0 {
 			continue
 		}
-		rec := record{row: x.row, pair: x.pair}
+		rec := record{row: x.row, pair: x.pair, resv: x.resv}
 		if e.planOf(&rec) != int32(id) {
 			fail("plan %d is not its job's", id)
 		}

@@ -15,15 +15,15 @@ func (e *engine) blockReserved() {
 	if len(e.resv.all) == 0 {
 		return
 	}
-	s.mine = e.resvOf(s.spec)
+	s.mine = e.resvAt(s.record.resv)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
 		switch {
-		case i == s.mine && x.flags&resvFlex != 0:
+		case i == s.mine && x.flags&(resvFlex|resvAnyNodes) != 0:
 			continue
 		case i == s.mine:
 			e.try.within.And(&x.nodes)
-		case s.mine >= 0 && e.passesOver(&e.resv.all[s.mine], x):
+		case i != s.mine && e.passesOver(x, s.record):
 			continue
 		}
 		switch {
@@ -138,6 +138,11 @@ func (e *engine) listLicenses() {
 			add(&j.licenses, e.expectedEnd(j), -1)
 		}
 	}
+	for i := range e.resv.all {
+		for _, a := range e.resv.all[i].licenses {
+			p.licensed = append(p.licensed, licenseTurn{e.resv.all[i].end, a.pool, 0})
+		}
+	}
 	for i := range p.all[:p.n] {
 		if x := &p.all[i]; x.row >= 0 && x.booked {
 			u := e.jobs.rows[x.row].licenses
@@ -198,7 +203,7 @@ func (e *engine) poolFrom(a licenseAsk, t Time) Time {
 			}
 			use += x.delta
 		}
-		if max(peak, use)+a.count <= pool.total {
+		if pool.scope != ScopeCluster || max(peak, use)+a.count+pool.external+e.licensesReserved(a.pool, p.find.record.resv, t, p.find.limit) <= pool.total {
 			return t
 		}
 		for i < len(p.licensed) && (p.licensed[i].at <= t || p.licensed[i].pool != a.pool) {

@@ -47,7 +47,6 @@ type planSearch struct {
 	now    []candidate // nodes of a one-node request that are free at this instant, if devices need not be near
 	record record
 	class  *class
-	spec   *JobSpec
 	bounds *bounds
 	ask    gres.Digest
 	limit  time.Duration
@@ -143,7 +142,7 @@ func (e *engine) earliest(rec record, limit time.Duration, until Time, only *top
 	span := spanOf(limit)
 	*s = planSearch{
 		heap: s.heap[:0], ready: s.ready[:0], now: s.now[:0], block: s.block[:0], cores: s.cores[:0], mine: -1, steps: s.steps, tries: s.tries, why: s.why,
-		record: rec, class: c, spec: &j.spec, ask: ask, limit: limit, span: span, from: e.now, until: until, grain: e.grain(),
+		record: rec, class: c, ask: ask, limit: limit, span: span, from: e.now, until: until, grain: e.grain(),
 		bounds: p.bounds.of(e.pool.Coarse(ask), span, len(e.nodes)),
 	}
 	s.one = c.one && c.wish == nil
@@ -188,6 +187,7 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 	if j := &e.jobs.rows[s.record.row]; e.claiming(j) {
 		e.keepOwn(j)
 	}
+	e.keepScoped(&e.jobs.rows[s.record.row], e.now)
 	e.blockReserved()
 	for _, n := range p.owned {
 		if t.within.Has(n) {

@@ -32,7 +32,7 @@ type searchMemo struct {
 func (e *engine) remember(rec record, plans *planner, outcome search) {
 	p := &e.pre
 	j := &e.jobs.rows[rec.row]
-	if p.beside || j.evict.last != 0 || p.lacking {
+	if p.beside || j.evict.last != 0 || p.lacking || rec.resv != 0 {
 		return
 	}
 	e.classes.rows[j.classes[rec.pair]].memo = searchMemo{
@@ -48,7 +48,7 @@ func (e *engine) searched(rec record, plans *planner) bool {
 	p := &e.pre
 	j := &e.jobs.rows[rec.row]
 	m := &e.classes.rows[j.classes[rec.pair]].memo
-	if m.outcome == searchFound || p.beside || p.lacking || m.freed != e.freed || m.seq != e.seq || m.planned != (plans != nil) || e.now >= m.exemptUntil {
+	if m.outcome == searchFound || p.beside || p.lacking || rec.resv != 0 || m.freed != e.freed || m.seq != e.seq || m.planned != (plans != nil) || e.now >= m.exemptUntil {
 		return false
 	}
 	if m.pass != e.passNo && !(m.anytime && !e.try.withdrawn && len(e.resv.all) == 0) {

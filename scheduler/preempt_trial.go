@@ -67,7 +67,7 @@ func (t *trial) take(r int32) {
 		t.e.pool.Give(int32(j.alloc[i].node), g)
 	}
 	if !t.coresOnly {
-		t.e.licenses.use(&j.licenses, -1)
+		t.e.useLicenses(j, -1)
 	}
 	j.flags |= flagAway
 	t.e.shareAway(j)
@@ -79,7 +79,7 @@ func (t *trial) putBack(at int) {
 	for i, r := range t.gone[at:] {
 		j := &t.e.jobs.rows[r]
 		if !t.coresOnly || at+i < t.leaving {
-			t.e.licenses.use(&j.licenses, 1)
+			t.e.useLicenses(j, 1)
 		}
 		j.flags &^= flagAway
 		t.e.shareBack(j)
@@ -112,7 +112,7 @@ func (t *trial) Fits() bool {
 	t.trials++
 	s := &e.try
 	s.hold, s.refusal = false, topology.Refusal{}
-	if !e.licenses.free(&e.jobs.rows[t.rec.row].licenses) {
+	if !e.licensesFree(&e.jobs.rows[t.rec.row], t.rec.resv, e.now, t.limit) {
 		return false
 	}
 	c := e.openFit(t.rec)

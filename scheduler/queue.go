@@ -15,6 +15,8 @@ type record struct {
 	row    int32 // of the job
 	gen    uint32
 	pair   int16 // index in the job's partition list
+	order  int16 // place among the job's records of one partition
+	resv   int32 // reservation it would start in, 0 for none
 }
 
 func compareRecords(a, b record) int {
@@ -27,16 +29,19 @@ func compareRecords(a, b record) int {
 	if c := cmp.Compare(a.id, b.id); c != 0 {
 		return c
 	}
-	return cmp.Compare(a.pair, b.pair)
+	if c := cmp.Compare(a.pair, b.pair); c != 0 {
+		return c
+	}
+	return cmp.Compare(a.order, b.order)
 }
 
 func rankKey(tier uint16, prio uint32) uint64 { return ^(uint64(tier)<<32 | uint64(prio)) }
 
-// keyOf is the key of a job's record in one of its partitions: jobs of a reservation come
-// first, whatever their rank (spec: priority 6).
-func (e *engine) keyOf(j *job, pair int) uint64 {
+// keyOf is the key of a job's record in one of its partitions: those of a
+// reservation come first, whatever their rank (spec: priority 6).
+func (e *engine) keyOf(j *job, pair int, resv int32) uint64 {
 	k := rankKey(e.parts[j.parts[pair]].tier, j.pairPrio(pair))
-	if len(j.spec.Reservations) > 0 {
+	if resv != 0 {
 		k &^= 1 << 48
 	}
 	return k

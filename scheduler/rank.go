@@ -182,7 +182,7 @@ func (e *engine) tick() {
 	rows := e.rank.rows[:0]
 	for i := range e.queue.sorted {
 		q := &e.queue.sorted[i]
-		if j := &e.jobs.rows[q.row]; q.gen == j.qgen && q.pair == j.firstPair && j.spec.Priority == 0 {
+		if j := &e.jobs.rows[q.row]; q.gen == j.qgen && q.pair == j.firstPair && q.order == 0 && j.spec.Priority == 0 {
 			e.ageRow(q.row)
 			rows = append(rows, q.row)
 		}
@@ -192,7 +192,7 @@ func (e *engine) tick() {
 	for i := range e.queue.sorted {
 		q := &e.queue.sorted[i]
 		if j := &e.jobs.rows[q.row]; q.gen == j.qgen {
-			q.key = e.keyOf(j, int(q.pair))
+			q.key = e.keyOf(j, int(q.pair), q.resv)
 		}
 	}
 	e.queue.resort()

@@ -44,6 +44,8 @@ const (
 	ReasonOutOfMemory                        // ended: killed at its memory limit
 	ReasonNonZeroExit                        // ended: exit code other than 0
 	ReasonSystemFailure                      // ended: the program could not carry it out
+	ReasonReserved                           // nodes that it needs are reserved for others
+	ReasonReservedMaint                      // the same, for maintenance
 	reasons
 
 	reasonLimits Reason = 256
@@ -67,6 +69,8 @@ var reasonNames = [reasons]string{
 	ReasonJobLaunchFailure:     "JobLaunchFailure", ReasonTimeLimit: "TimeLimit", ReasonNodeFail: "NodeFail", ReasonPreempted: "Preempted",
 	ReasonCancelled: "Cancelled", ReasonRequeued: "Requeued", ReasonDeadline: "Deadline", ReasonOutOfMemory: "OutOfMemory",
 	ReasonNonZeroExit: "NonZeroExitCode", ReasonSystemFailure: "SystemFailure",
+	ReasonReserved:      "ReqNodeNotAvail,_May_be_reserved_for_other_job",
+	ReasonReservedMaint: "ReqNodeNotAvail,_Reserved_for_maintenance",
 }
 
 // String returns Slurm's name of r.

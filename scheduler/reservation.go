@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
@@ -23,58 +22,184 @@ var (
 	// ErrReservationInvalid: no reservation has that name. Slurm:
 	// ESLURM_RESERVATION_INVALID.
 	ErrReservationInvalid = errors.New("requested reservation is invalid")
-	// ErrReservationAccess: the job may not use the reservation. Slurm:
-	// ESLURM_RESERVATION_ACCESS.
+	// ErrReservationAccess: the job may not use the reservation, or the user
+	// may not delete it. Slurm: ESLURM_RESERVATION_ACCESS.
 	ErrReservationAccess = errors.New("access denied to requested reservation")
 	// ErrReservationTime: it begins too far in the past or has ended. Slurm:
 	// ESLURM_INVALID_TIME_VALUE.
 	ErrReservationTime = errors.New("time value specified is invalid")
-	// ErrReservationFlags: flags that exclude each other. Slurm:
-	// ESLURM_NOT_SUPPORTED.
-	ErrReservationFlags = errors.New("flags of the reservation exclude each other")
+	// ErrReservationFlags: flags that exclude each other, or that cannot be
+	// changed. Slurm: ESLURM_NOT_SUPPORTED.
+	ErrReservationFlags = errors.New("requested operation is not supported")
+	// ErrReservationName: the name is in use. Slurm:
+	// ESLURM_RESERVATION_NAME_DUP.
+	ErrReservationName = errors.New("duplicate reservation name")
+	// ErrReservationCores: what is reserved by cores cannot be resized. Slurm:
+	// ESLURM_CORE_RESERVATION_UPDATE.
+	ErrReservationCores = errors.New("core count for reservation cannot be changed")
 )
 
-// resvFlags are the flags of a reservation that the engine acts on.
-type resvFlags uint8
+// resvFlags are the flags of a reservation.
+type resvFlags uint32
 
 const (
 	resvMaint resvFlags = 1 << iota
 	resvOverlap
 	resvIgnoreJobs
+	resvHourly
+	resvDaily
+	resvWeekly
+	resvWeekday
+	resvWeekend
+	resvForceStart
 	resvFlex
+	resvMagnetic
+	resvAnyNodes
+	resvPartNodes
+	resvReplace
+	resvReplaceDown
+	resvStatic
+	resvFloat
 	resvNoHold
-	resvAll // all nodes of the cluster or of a partition
+	resvPurge
+	resvUserDelete
+	resvSpecNodes // shown: nodes were named
+	resvAllNodes  // shown: all of the cluster
+	resvFlagEnd
 )
+
+const resvRecurs = resvHourly | resvDaily | resvWeekly | resvWeekday | resvWeekend
+
+// resvFlagNames are the words of Flags=, by bit.
+var resvFlagNames = [...]string{
+	"MAINT", "OVERLAP", "IGNORE_JOBS", "HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND", "FORCE_START", "FLEX", "MAGNETIC",
+	"ANY_NODES", "PART_NODES", "REPLACE", "REPLACE_DOWN", "STATIC_ALLOC", "TIME_FLOAT", "NO_HOLD_JOBS_AFTER", "PURGE_COMP", "USER_DELETE",
+	"SPEC_NODES", "ALL_NODES",
+}
+
+// parseResvFlags reads the words of Flags=.
+func parseResvFlags(words []string) (f resvFlags, err error) {
+	for _, w := range words {
+		name := strings.ToUpper(w)
+		if name == "LICENSE_ONLY" {
+			name = "ANY_NODES"
+		}
+		i := slices.Index(resvFlagNames[:], name)
+		if i < 0 {
+			return 0, fmt.Errorf("flag %q: %w", w, ErrSpec)
+		}
+		f |= 1 << i
+	}
+	return f, nil
+}
+
+// words are the words of f.
+func (f resvFlags) words() []string {
+	var out []string
+	for i, n := range resvFlagNames {
+		if f&(1<<i) != 0 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
 
 // A reservation is a ReservationSpec with what was chosen for it.
 type reservation struct {
-	spec       ReservationSpec // Start and End resolved
+	spec       ReservationSpec // as asked
 	flags      resvFlags
 	start, end Time
+	offset     Time // of TIME_FLOAT: how far ahead it begins
 	nodes      topology.NodeSet
 	cores      []nodeGrant // cores on each node; empty for whole nodes
-	id         int64       // rises with creation
+	devices    []resvCount // the most that its jobs may hold at once
+	licenses   []licenseAsk
+	id         int32 // rises with creation
+	counted    bool  // nodes were chosen by count
+	idleSince  Time  // no job has asked for it or run in it since
+
+	members  []int32 // rows of the jobs that run in it
+	failedIn uint64  // number of the pass in which one of its jobs found no place
+}
+
+// A resvCount is an amount of one kind.
+type resvCount struct {
+	kind  gres.Kind
+	count int64
 }
 
 // during reports whether x holds at any time of [from, to).
 func (x *reservation) during(from, to Time) bool { return x.start < to && x.end > from }
 
+// follows reports whether x holds all nodes of the cluster or of a partition,
+// whichever they are.
+func (x *reservation) follows() bool { return strings.EqualFold(x.spec.Nodes, "ALL") }
+
+// open reports whether its jobs may start at t.
+func (x *reservation) open(t Time) bool {
+	return t < x.end && (t >= x.start || x.flags&resvFlex != 0) && x.flags&resvFloat == 0
+}
+
 // A resvTable holds the reservations, in order of creation.
 type resvTable struct {
 	all    []reservation
-	nextID int64
-	nextAt Time // next start or end
-	mark   int  // of the pool while a try keeps cores
-	kept   gres.Grant
+	nextID int32
+	nextAt Time   // next start, end or purge
+	turns  uint64 // rises with every change
+	ups    uint64 // rises when nodes change their state
+	starts []Time // of all that do not float, ascending
+
+	floats, magnets, delays int  // reservations of these flags
+	stale                   bool // nodes of some may have to be replaced
+
+	// What the last try was about: keepReserved to releaseReserved.
+	mine    int  // number of the job's reservation, -1 for none
+	from    Time // when the job would start
+	mark    int  // of the pool while cores are kept, or -1
+	kept    gres.Grant
+	inside  *topology.NodeSet // nodes that a job in a FLEX reservation takes first
+	outside topology.NodeSet
+	left    topology.NodeSet // scratch of resvInWay
+
+	// The nodes reserved for others, by how many reservations count.
+	taken    topology.NodeSet
+	takenBy  int
+	takenAt  uint64 // turns+1 for which it holds
+	takenAny bool
 }
 
 // resvByName returns the number of the reservation of that name, -1 for none.
 func (e *engine) resvByName(name string) int {
-	return slices.IndexFunc(e.resv.all, func(x reservation) bool { return x.spec.Name == name })
+	for i := range e.resv.all {
+		if e.resv.all[i].spec.Name == name {
+			return i
+		}
+	}
+	return -1
 }
 
-// resvOf is the reservation that a job uses: the first of its list that still
-// exists, -1 for none.
+// resvAt returns the number of the reservation with an id, -1 for none.
+func (e *engine) resvAt(id int32) int {
+	if id == 0 {
+		return -1
+	}
+	lo, hi := 0, len(e.resv.all)
+	for lo < hi {
+		m := (lo + hi) / 2
+		if e.resv.all[m].id < id {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo < len(e.resv.all) && e.resv.all[lo].id == id {
+		return lo
+	}
+	return -1
+}
+
+// resvOf is the first reservation of a job's list that still exists, -1 for
+// none.
 func (e *engine) resvOf(s *JobSpec) int {
 	for _, n := range s.Reservations {
 		if i := e.resvByName(n); i >= 0 {
@@ -86,108 +211,84 @@ func (e *engine) resvOf(s *JobSpec) int {
 
 // buildReservations makes those of the configuration.
 func (e *engine) buildReservations() error {
-	e.resv.nextAt = Never
+	e.resv.nextAt, e.resv.mark, e.resv.mine = Never, -1, -1
+	e.resv.taken.Init(len(e.nodes))
+	e.resv.outside.Init(len(e.nodes))
+	e.resv.left.Init(len(e.nodes))
 	specs := e.cfg.Reservations
 	e.cfg.Reservations = nil
 	for i := range specs {
-		if err := e.addReservation(0, &specs[i], -1); err != nil {
+		if err := e.addReservation(0, &specs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// setReservation adds, changes or removes a reservation.
+// setReservation makes, changes or removes a reservation.
 func (e *engine) setReservation(now Time, ev *Event) error {
-	if ev.Reservation == nil {
+	s := ev.Reservation
+	if ev.ReservationUpdate != nil {
+		return e.updateReservation(now, ev.ReservationUpdate)
+	}
+	if s == nil {
 		return fmt.Errorf("scheduler: apply %s: no reservation given: %w", ev.Kind, ErrSpec)
 	}
-	s := ev.Reservation
 	at := -1
 	if s.Name != "" {
 		at = e.resvByName(s.Name)
 	}
-	if !ev.Remove {
-		return e.addReservation(now, s, at)
-	}
 	switch {
+	case !ev.Remove && at >= 0:
+		return fmt.Errorf("scheduler: make reservation %q: %w", s.Name, ErrReservationName)
+	case !ev.Remove:
+		return e.addReservation(now, s)
 	case at < 0:
 		return fmt.Errorf("scheduler: remove reservation %q: %w", s.Name, ErrReservationInvalid)
-	case e.resvUsed(s.Name, true):
+	case ev.Text != "" && !e.mayDelete(&e.resv.all[at], ev.Text):
+		return fmt.Errorf("scheduler: remove reservation %q: user %q: %w", s.Name, ev.Text, ErrReservationAccess)
+	case e.resvUsed(at, true):
 		return fmt.Errorf("scheduler: remove reservation %q: jobs use it: %w", s.Name, ErrReservationBusy)
 	}
+	e.now = max(e.now, now)
 	e.dropReservation(at)
 	return nil
 }
 
-// resvUsed reports whether a running job is in the reservation, or with pending
-// a waiting one asks for it.
-func (e *engine) resvUsed(name string, pending bool) bool {
+// resvUsed reports whether a job runs in the reservation, or with pending one
+// waits for it.
+func (e *engine) resvUsed(at int, pending bool) bool {
+	x := &e.resv.all[at]
+	if len(x.members) > 0 {
+		return true
+	}
 	for r := range e.jobs.rows {
-		j := &e.jobs.rows[r]
-		if (j.running() || pending && j.state == StatePending) && slices.Contains(j.spec.Reservations, name) {
+		if j := &e.jobs.rows[r]; pending && j.state == StatePending && slices.Contains(j.spec.Reservations, x.spec.Name) {
 			return true
 		}
 	}
 	return false
 }
 
-// dropReservation forgets a reservation.
-func (e *engine) dropReservation(at int) {
-	e.resv.all = slices.Delete(e.resv.all, at, at+1)
-	e.cfg.Reservations = slices.Delete(e.cfg.Reservations, at, at+1)
-	e.resvChanged()
-}
-
-// resvChanged notes the next instant at which a reservation starts or ends, and
-// that jobs may fit now that did not.
-func (e *engine) resvChanged() {
-	at := Never
-	for i := range e.resv.all {
-		switch x := &e.resv.all[i]; {
-		case x.start > e.now:
-			at = min(at, x.start)
-		case x.end > e.now:
-			at = min(at, x.end)
-		}
+// addReservation checks a specification, chooses nodes or cores, and books it
+// (spec: reservations 2).
+func (e *engine) addReservation(now Time, s *ReservationSpec) error {
+	x, err := e.readReservation(now, s)
+	if err == nil {
+		err = e.pickReservation(&x, -1)
 	}
-	e.resv.nextAt = at
-	e.freed++
-	e.arrivals++
-}
-
-// addReservation checks a specification, chooses nodes or cores, and books it in
-// place of number at, or as a new one if at is -1 (spec: reservations 2).
-func (e *engine) addReservation(now Time, s *ReservationSpec, at int) error {
-	fail := func(err error) error {
+	if err != nil {
 		return fmt.Errorf("scheduler: make reservation %q: %w", s.Name, err)
 	}
-	x, err := e.readReservation(now, s)
-	if err != nil {
-		return fail(err)
-	}
-	if err := e.pickReservation(&x, at); err != nil {
-		return fail(err)
-	}
-	if at >= 0 {
-		x.id = e.resv.all[at].id
-		e.resv.all[at], e.cfg.Reservations[at] = x, x.spec
-	} else {
-		e.resv.nextID++
-		x.id = e.resv.nextID
-		if x.spec.Name == "" {
-			x.spec.Name = e.resvName(&x)
-		}
-		e.resv.all = append(e.resv.all, x)
-		e.cfg.Reservations = append(e.cfg.Reservations, x.spec)
-	}
 	e.now = max(e.now, now)
-	e.resvChanged()
-	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.running() && len(j.spec.Reservations) > 0 {
-			e.pushLimit(int32(r)) // its reservation may end at another time
-		}
+	e.resv.nextID++
+	x.id = e.resv.nextID
+	if x.spec.Name == "" {
+		x.spec.Name = e.resvName(&x)
 	}
+	x.idleSince = x.start
+	e.resv.all = append(e.resv.all, x)
+	e.resvChanged(x.flags&resvMagnetic != 0)
 	return nil
 }
 
@@ -201,112 +302,61 @@ func (e *engine) resvName(x *reservation) string {
 	return fmt.Sprintf("resv_%d", x.id)
 }
 
-// readReservation checks what needs no look at nodes.
-func (e *engine) readReservation(now Time, s *ReservationSpec) (reservation, error) {
-	x := reservation{spec: *s}
-	has := func(f string) bool { return slices.Contains(s.Flags, f) }
-	if err := checkAccessLists(s); err != nil {
-		return x, err
-	}
-	repeats := 0
-	for _, f := range s.Flags {
-		switch f {
-		case "MAINT":
-			x.flags |= resvMaint
-		case "OVERLAP":
-			x.flags |= resvOverlap
-		case "IGNORE_JOBS":
-			x.flags |= resvIgnoreJobs
-		case "FLEX":
-			x.flags |= resvFlex
-		case "NO_HOLD_JOBS_AFTER":
-			x.flags |= resvNoHold
-		case "HOURLY", "DAILY", "WEEKLY", "WEEKDAY", "WEEKEND":
-			repeats++
-		case "SPEC_NODES", "ALL_NODES", "PART_NODES", "STATIC_ALLOC", "REPLACE", "REPLACE_DOWN", "TIME_FLOAT", "MAGNETIC", "ANY_NODES",
-			"LICENSE_ONLY", "FORCE_START", "PURGE_COMP", "USER_DELETE":
-		default:
-			return x, fmt.Errorf("flag %q: %w", f, ErrSpec)
-		}
-	}
-	replaces := has("REPLACE") || has("REPLACE_DOWN")
-	anyNodes := has("ANY_NODES") || has("LICENSE_ONLY")
-	named := s.Nodes != "" || s.NodeCount > 0 || len(s.CoreCount) > 0 || s.TRES != ""
-	switch {
-	case repeats > 1, repeats > 0 && has("TIME_FLOAT"), replaces && (has("STATIC_ALLOC") || has("MAINT")):
-		return x, ErrReservationFlags
-	case replaces && (s.Nodes != "" || len(s.CoreCount) > 0):
-		return x, fmt.Errorf("nodes or cores that are replaced: %w", ErrUnknownNode)
-	case has("PART_NODES") && (s.Partition == "" || !strings.EqualFold(s.Nodes, "ALL")):
-		return x, fmt.Errorf("PART_NODES without a partition or without all nodes: %w", ErrSpec)
-	case anyNodes && s.Licenses == "" && s.BurstBuffer == "":
-		return x, fmt.Errorf("ANY_NODES without licences: %w", ErrSpec)
-	case !named && !anyNodes:
-		return x, fmt.Errorf("neither nodes nor cores: %w", ErrUnknownNode)
-	}
-	x.start = s.Start
-	if x.start == 0 {
-		x.start = now
-	}
-	switch x.end = s.End; {
-	case s.End == 0 && s.Duration <= 0:
-		return x, fmt.Errorf("no end and no duration: %w", ErrSpec)
-	case s.End == 0:
-		x.end = x.start.Add(min(s.Duration, 365*24*time.Hour))
-	}
-	switch {
-	case x.start >= x.end:
-		return x, fmt.Errorf("it ends before it starts: %w", ErrReservationTime)
-	case x.start < now.Add(-600*time.Second), x.end <= now:
-		return x, ErrReservationTime
-	}
-	for _, f := range []struct {
-		name string
-		set  bool
-	}{
-		{"recurrence", repeats > 0}, {"TIME_FLOAT", has("TIME_FLOAT")}, {"MAGNETIC", has("MAGNETIC")}, {"ANY_NODES", anyNodes},
-		{"REPLACE", has("REPLACE")}, {"PURGE_COMP", has("PURGE_COMP") || s.PurgeComp > 0}, {"licences", s.Licenses != ""},
-		{"burst buffers", s.BurstBuffer != ""}, {"TRES", s.TRES != ""}, {"MaxStartDelay", s.MaxStartDelay > 0},
-	} {
-		if f.set {
-			return x, fmt.Errorf("%s: %w", f.name, ErrUnsupported)
-		}
-	}
-	x.spec = cloneReservation(s)
-	x.spec.Start, x.spec.End, x.spec.Duration = x.start, x.end, 0
-	return x, nil
+// dropReservation forgets a reservation.
+func (e *engine) dropReservation(at int) {
+	magnet := e.resv.all[at].flags&resvMagnetic != 0
+	e.resv.all = slices.Delete(e.resv.all, at, at+1)
+	e.resvChanged(magnet)
 }
 
-func cloneReservation(s *ReservationSpec) ReservationSpec {
-	c := *s
-	for _, l := range []*[]string{&c.Users, &c.Groups, &c.Accounts, &c.QOS, &c.Partitions, &c.Flags} {
-		*l = slices.Clone(*l)
+// resvChanged notes what follows from the reservations, and that jobs may fit
+// now that did not; with records those of waiting jobs are made anew.
+func (e *engine) resvChanged(records bool) {
+	e.countReservations()
+	e.resv.turns++
+	e.resv.stale = true
+	e.freed++
+	e.arrivals++
+	if records {
+		e.requeueAll()
 	}
-	c.CoreCount = slices.Clone(s.CoreCount)
-	return c
 }
 
-// checkAccessLists refuses a reservation that nobody could use, and lists that
-// allow and deny at once.
-func checkAccessLists(s *ReservationSpec) error {
-	given := false
-	for _, l := range [][]string{s.Users, s.Groups, s.Accounts, s.QOS, s.Partitions} {
-		deny := 0
-		for _, n := range l {
-			if strings.HasPrefix(n, "-") {
-				deny++
-			}
+// countReservations derives from the reservations what is kept beside them.
+func (e *engine) countReservations() {
+	t := &e.resv
+	t.nextAt, t.floats, t.magnets, t.delays = Never, 0, 0, 0
+	t.starts = t.starts[:0]
+	for i := range t.all {
+		x := &t.all[i]
+		if x.flags&resvFloat != 0 {
+			t.floats++
+		} else {
+			t.starts = append(t.starts, x.start)
 		}
-		if deny > 0 && deny < len(l) {
-			return fmt.Errorf("a list allows and denies: %w", ErrSpec)
+		switch {
+		case x.flags&resvFloat != 0:
+		case x.start > e.now:
+			t.nextAt = min(t.nextAt, x.start)
+		case x.end > e.now:
+			t.nextAt = min(t.nextAt, x.end)
 		}
-		given = given || len(l) > 0
+		if x.flags&resvMagnetic != 0 {
+			t.magnets++
+		}
+		if x.spec.MaxStartDelay > 0 {
+			t.delays++
+		}
+		t.nextAt = min(t.nextAt, e.purgeAt(x))
 	}
-	switch {
-	case !given:
-		return fmt.Errorf("no users, groups, accounts, QOS or partitions: %w", ErrSpec)
-	case len(s.Users) > 0 && len(s.Groups) > 0:
-		return fmt.Errorf("both users and groups: %w", ErrSpec)
+	slices.Sort(t.starts)
+}
+
+// requeueAll makes the records of waiting jobs anew.
+func (e *engine) requeueAll() {
+	for r := range e.jobs.rows {
+		if e.jobs.rows[r].state == StatePending {
+			e.requeueRecords(int32(r))
+		}
 	}
-	return nil
 }

@@ -11,40 +11,45 @@ import (
 // it replaces, -1 for none (spec: reservations 2.2 to 2.4).
 func (e *engine) pickReservation(x *reservation, at int) error {
 	x.nodes.Init(len(e.nodes))
-	if x.spec.Nodes == "" {
-		return e.pickByCount(x, at)
-	}
+	x.cores, x.devices, x.counted = nil, nil, false
+	x.flags &^= resvSpecNodes | resvAllNodes
+	want, err := e.wantOf(&x.spec)
 	switch {
-	case strings.EqualFold(x.spec.Nodes, "ALL") && x.spec.Partition != "":
-		p, ok := e.partByKey[x.spec.Partition]
-		if !ok {
-			return fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
-		}
-		x.nodes.Copy(&e.parts[p].nodes)
-		x.flags |= resvAll
-	case strings.EqualFold(x.spec.Nodes, "ALL"):
-		x.nodes.Copy(&e.there)
-		x.flags |= resvAll
-	default:
-		list, err := e.nodeList("reserved nodes", x.spec.Nodes)
-		if err != nil {
-			return err
-		}
-		x.nodes.Copy(list)
+	case err != nil:
+		return err
+	case x.spec.Nodes != "":
+		err = e.pickNamed(x, at, &want)
+	case want.nodes > 0 || len(want.cores) > 0 || len(want.devices) > 0:
+		x.counted = true
+		err = e.pickByCount(x, at, &want)
 	}
-	cores := len(x.spec.CoreCount) > 0
+	if err == nil {
+		err = e.capDevices(x, &want)
+	}
+	return err
+}
+
+// pickNamed takes the nodes that were named.
+func (e *engine) pickNamed(x *reservation, at int, want *resvWant) error {
+	if err := e.namedNodes(x); err != nil {
+		return err
+	}
+	if n := int(want.nodes); n > 0 && n < x.nodes.Count() {
+		e.shrink(x, n)
+	}
 	for i := range e.resv.all {
 		o := &e.resv.all[i]
-		if i != at && !cores && len(o.cores) == 0 && (x.flags|o.flags)&(resvMaint|resvOverlap) == 0 && o.during(x.start, x.end) && o.nodes.Intersects(&x.nodes) {
+		partial := len(want.cores) > 0 && len(o.cores) > 0 // cores are compared instead
+		if i != at && !partial && (x.flags|o.flags)&(resvMaint|resvOverlap) == 0 && o.nodes.Intersects(&x.nodes) && e.coincide(x, o) {
 			return fmt.Errorf("with %q: %w", o.spec.Name, ErrReservationOverlap)
 		}
 	}
-	if cores {
-		return e.pickCores(x, &x.nodes)
+	if len(want.cores) > 0 {
+		return e.pickCores(x, &x.nodes, want)
 	}
 	if x.flags&resvIgnoreJobs == 0 {
 		for n := range x.nodes.All() {
-			if e.busyPast(n, x.start) {
+			if e.busyPast(n, x.start+1, at) {
 				return ErrReservationBusy
 			}
 		}
@@ -52,85 +57,197 @@ func (e *engine) pickReservation(x *reservation, at int) error {
 	return nil
 }
 
-// busyPast reports whether a job on node n is expected to run past t.
-func (e *engine) busyPast(n topology.NodeID, t Time) bool {
+// namedNodes stores the nodes that a specification names.
+func (e *engine) namedNodes(x *reservation) error {
+	x.flags |= resvSpecNodes
+	if !strings.EqualFold(x.spec.Nodes, "ALL") {
+		list, err := e.nodeList("reserved nodes", x.spec.Nodes)
+		if err == nil {
+			x.nodes.Copy(list)
+		}
+		return err
+	}
+	if x.spec.Partition == "" {
+		x.nodes.Copy(&e.there)
+		x.flags |= resvAllNodes
+		return nil
+	}
+	p, ok := e.partByKey[x.spec.Partition]
+	if !ok {
+		return fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
+	}
+	x.nodes.Copy(&e.parts[p].nodes)
+	return nil
+}
+
+// busyPast reports whether a job on node n, other than those of reservation
+// number at, is expected to run up to t or past it.
+func (e *engine) busyPast(n topology.NodeID, t Time, at int) bool {
 	for _, r := range e.nodes[n].jobs {
-		if e.jobs.rows[r].end > t {
+		j := &e.jobs.rows[r]
+		if j.end >= t && (at < 0 || j.resv != e.resv.all[at].id) {
 			return true
 		}
 	}
 	return false
 }
 
-// pickByCount chooses among the nodes of the partition: first those in no other
-// reservation then, for OVERLAP and MAINT all; nodes with jobs that run past the
-// start last, and only with IGNORE_JOBS.
-func (e *engine) pickByCount(x *reservation, at int) error {
+// resvPart is the partition from which nodes are chosen.
+func (e *engine) resvPart(x *reservation) (int32, error) {
 	part := e.defPart
 	if x.spec.Partition != "" {
 		p, ok := e.partByKey[x.spec.Partition]
 		if !ok {
-			return fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
+			return -1, fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
 		}
 		part = p
 	}
 	if part < 0 {
-		return fmt.Errorf("no partition given and none is the default: %w", ErrUnknownPartition)
+		return -1, fmt.Errorf("no partition given and none is the default: %w", ErrUnknownPartition)
 	}
-	all := e.parts[part].nodes.Clone()
+	return part, nil
+}
+
+// candidates are the nodes that a reservation by count may hold: all, those in
+// no other reservation then, and those in none but OVERLAP ones.
+func (e *engine) candidates(x *reservation, at int, part int32) (all, free, shared *topology.NodeSet, err error) {
+	all = e.parts[part].nodes.Clone()
 	if x.flags&resvMaint == 0 {
 		all.And(&e.up)
 	}
 	if x.spec.Features != "" {
 		w, err := e.featureWish(x.spec.Features, false)
 		if err != nil {
-			return err
-		}
-		if !w.plain() {
-			return fmt.Errorf("features %q: alternatives and counts: %w", x.spec.Features, ErrUnsupported)
+			return nil, nil, nil, err
 		}
 		all.And(&w.nodes)
 	}
-	free, shared := all.Clone(), all.Clone()
+	free, shared = all.Clone(), all.Clone()
 	for i := range e.resv.all {
-		if o := &e.resv.all[i]; i != at && o.during(x.start, x.end) {
+		if o := &e.resv.all[i]; i != at && e.coincide(x, o) {
 			free.AndNot(&o.nodes)
 			if o.flags&resvOverlap == 0 {
 				shared.AndNot(&o.nodes)
 			}
 		}
 	}
+	return all, free, shared, nil
+}
+
+// pickByCount chooses among the nodes of the partition: first those in no other
+// reservation then, for OVERLAP and MAINT all; nodes with jobs that run past the
+// start last, and only with IGNORE_JOBS.
+func (e *engine) pickByCount(x *reservation, at int, want *resvWant) error {
+	part, err := e.resvPart(x)
+	if err != nil {
+		return err
+	}
+	all, free, shared, err := e.candidates(x, at, part)
+	if err != nil {
+		return err
+	}
 	sets := []*topology.NodeSet{free, shared}
 	if x.flags&(resvMaint|resvOverlap) != 0 {
 		sets = append(sets, all)
 	}
 	for _, s := range sets {
-		if len(x.spec.CoreCount) > 0 {
-			if e.pickCores(x, s) == nil {
+		if len(want.cores) > 0 {
+			if e.pickCores(x, s, want) == nil {
 				return nil
 			}
 			continue
 		}
 		idle := s.Clone()
 		for n := range s.All() {
-			if e.busyPast(n, x.start) {
+			if e.busyPast(n, x.start, at) {
 				idle.Remove(n)
 			}
 		}
-		if x.flags&resvIgnoreJobs != 0 && idle.Count() < int(x.spec.NodeCount) {
+		if x.flags&resvIgnoreJobs != 0 && idle.Count() < int(want.nodes) {
 			idle = s
 		}
-		if e.pickNodes(x, part, idle) {
+		if e.pickDevices(x, part, idle, want) {
 			return nil
 		}
 	}
 	return ErrReservationBusy
 }
 
-// pickNodes chooses whole nodes of set as a job would get them on an idle
+// pickDevices chooses as many whole nodes of set as are wanted, or as hold the
+// devices that are wanted.
+func (e *engine) pickDevices(x *reservation, part int32, set *topology.NodeSet, want *resvWant) bool {
+	if len(want.devices) == 0 {
+		return e.pickNodes(x, part, set, want.nodes)
+	}
+	with := set.Clone()
+	for n := range set.All() {
+		for _, d := range want.devices {
+			if e.devicesOn(n, d) == 0 {
+				with.Remove(n)
+			}
+		}
+	}
+	for k := max(want.nodes, 1); int(k) <= with.Count(); k++ {
+		if !e.pickNodes(x, part, with, k) {
+			return false
+		}
+		enough := true
+		for _, d := range want.devices {
+			sum := int64(0)
+			for n := range x.nodes.All() {
+				sum += e.devicesOn(n, d)
+			}
+			enough = enough && sum >= d.count
+		}
+		if enough {
+			return true
+		}
+		if want.nodes > 0 {
+			break
+		}
+	}
+	return false
+}
+
+// devicesOn counts the devices of a kind on node n.
+func (e *engine) devicesOn(n topology.NodeID, d resvDevice) int64 {
+	sh := e.pool.Shape(int32(n))
+	if g := sh.Group(d.name); g >= 0 {
+		return sh.TypeCount(g, d.typ)
+	}
+	return 0
+}
+
+// capDevices notes what the jobs of a reservation of devices may hold at most.
+func (e *engine) capDevices(x *reservation, want *resvWant) error {
+	for _, d := range want.devices {
+		name := "gres/" + e.devices.Name(d.name)
+		if d.typ != 0 {
+			name += ":" + e.devices.Type(d.typ)
+		}
+		k, ok := e.schema.Kind(name)
+		if !ok { // the type is not tracked: all types count
+			k, ok = e.schema.Kind("gres/" + e.devices.Name(d.name))
+		}
+		if !ok {
+			return fmt.Errorf("%s is not tracked: %w", name, ErrSpec)
+		}
+		sum := int64(0)
+		for n := range x.nodes.All() {
+			sum += e.devicesOn(n, d)
+		}
+		if sum < d.count {
+			return ErrReservationBusy
+		}
+		x.devices = append(x.devices, resvCount{k, d.count})
+	}
+	return nil
+}
+
+// pickNodes chooses n whole nodes of set as a job would get them on an idle
 // cluster.
-func (e *engine) pickNodes(x *reservation, part int32, set *topology.NodeSet) bool {
-	spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: x.spec.NodeCount, Exclusive: ExclusiveNode}
+func (e *engine) pickNodes(x *reservation, part int32, set *topology.NodeSet, n int32) bool {
+	spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: n, Exclusive: ExclusiveNode, Constraint: x.spec.Features}
 	mark := e.pool.Mark()
 	defer e.pool.Rollback(mark)
 	for r := range e.jobs.rows {
@@ -150,44 +267,80 @@ func (e *engine) pickNodes(x *reservation, part int32, set *topology.NodeSet) bo
 
 // pickCores chooses cores beside what runs: one core a node on as many nodes as
 // cores, or on fewer nodes where there are not so many.
-func (e *engine) pickCores(x *reservation, set *topology.NodeSet) error {
+func (e *engine) pickCores(x *reservation, set *topology.NodeSet, want *resvWant) error {
 	total := int32(0)
-	for _, n := range x.spec.CoreCount {
+	for _, n := range want.cores {
 		total += n
 	}
 	within := set.Clone()
 	first := min(total, int32(within.Count()))
-	if x.spec.NodeCount > 0 {
-		first = min(first, x.spec.NodeCount)
+	if want.nodes > 0 {
+		first = min(first, want.nodes)
 	}
-	part := e.defPart
-	if x.spec.Partition != "" {
-		part = e.partByKey[x.spec.Partition]
+	part, err := e.resvPart(x)
+	if err != nil {
+		return err
 	}
 	mark := e.pool.Mark()
 	defer e.pool.Rollback(mark)
 	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.running() && j.end <= x.start {
+		if j := &e.jobs.rows[r]; j.running() && j.end < x.start {
 			e.takeOff(int32(r))
 		}
 	}
-	for n := first; n > 0; n-- {
-		spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: n, Tasks: total}
-		if !e.placeProbe(&spec, within) {
+	for i := range e.resv.all {
+		o := &e.resv.all[i]
+		for k := range o.cores {
+			if (x.flags|o.flags)&(resvMaint|resvOverlap) == 0 && e.coincide(x, o) {
+				e.bookFree(&o.cores[k], false)
+			}
+		}
+	}
+	spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: 1, MaxNodes: first, NodesRange: true, Tasks: total}
+	if total == 1 && e.topos[e.parts[part].topo].top.Kind() == topology.KindFlat {
+		e.leastRun(within)
+	}
+	if !e.placeProbe(&spec, within) {
+		return ErrReservationBusy
+	}
+	x.nodes.Clear()
+	for _, n := range e.try.nodes {
+		x.nodes.Add(n)
+	}
+	x.cores = copyGrants(nil, e.try.nodes, e.try.grants)
+	for i := range x.cores {
+		g := &x.cores[i].grant
+		g.MemMiB, g.Devices, g.CPUs = 0, g.Devices[:0], 0
+	}
+	return nil
+}
+
+// leastRun leaves of set the run of consecutive nodes with free cores that has the
+// fewest of them: where Slurm puts a reservation of one core.
+func (e *engine) leastRun(set *topology.NodeSet) {
+	best, run := topology.NodeSet{}, topology.NodeSet{}
+	best.Init(len(e.nodes))
+	run.Init(len(e.nodes))
+	least, cores := 0, 0
+	for i := range len(e.nodes) + 1 {
+		n := topology.NodeID(i)
+		free := 0
+		if i < len(e.nodes) && set.Has(n) && e.up.Has(n) {
+			free = e.pool.Shape(int32(n)).FreeCores(e.pool.Row(int32(n)))
+		}
+		if free > 0 {
+			run.Add(n)
+			cores += free
 			continue
 		}
-		x.nodes.Clear()
-		for _, n := range e.try.nodes {
-			x.nodes.Add(n)
+		if cores > 0 && (least == 0 || cores < least) {
+			best.Copy(&run)
+			least = cores
 		}
-		x.cores = copyGrants(nil, e.try.nodes, e.try.grants)
-		for i := range x.cores {
-			g := &x.cores[i].grant
-			g.MemMiB, g.Devices, g.CPUs = 0, g.Devices[:0], 0
-		}
-		return nil
+		run.Clear()
+		cores = 0
 	}
-	return ErrReservationBusy
+	set.Copy(&best)
 }
 
 // placeProbe places a request of the engine's own on the nodes of set with what
@@ -201,8 +354,9 @@ func (e *engine) placeProbe(spec *JobSpec, set *topology.NodeSet) bool {
 	s := &e.try
 	c := &e.classes.rows[classes[0]]
 	s.found, s.hold, s.refusal = false, false, topology.Refusal{}
-	s.withdrawn = false
+	s.withdrawn, s.capNodes, s.prefer, s.cut, s.uses = false, 0, false, true, nil
+	e.resv.inside = nil
 	s.within.Copy(c.nodes)
 	s.within.And(set)
-	return e.placeMany(c, Infinite, nil)
+	return e.placeNow(c, Infinite, nil)
 }

@@ -1,174 +1,238 @@
 package scheduler
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
 )
 
-// admitsAny reports whether a list of names admits any of the given ones; an empty
-// list admits all, a leading minus denies.
-func admitsAny(list []string, names ...string) bool {
-	if len(list) == 0 {
-		return true
-	}
-	deny := strings.HasPrefix(list[0], "-")
-	for _, l := range list {
-		if slices.Contains(names, strings.TrimPrefix(l, "-")) {
-			return !deny
+// resvWaits reports whether a job must wait for its reservations to begin, or
+// for the records of them to go.
+func (e *engine) resvWaits(s *JobSpec) bool {
+	known := false
+	for _, name := range s.Reservations {
+		if at := e.resvByName(name); at >= 0 {
+			if e.resv.all[at].open(e.now) {
+				return false
+			}
+			known = true
 		}
 	}
-	return deny
+	return known
 }
 
-// checkReservations refuses a job whose reservations do not exist, or do not
-// let it in (spec: reservations 4).
-func (e *engine) checkReservations(s *JobSpec) error {
-	for _, name := range s.Reservations {
+// A resvChoice is a reservation that a record of a job is for.
+type resvChoice struct {
+	id    int32 // 0 for none
+	order int16 // place among the records of a job in one partition
+}
+
+// choices lists the reservations for which a job gets records: those of its
+// list by start, or the MAGNETIC ones that take it, and none.
+func (e *engine) choices(dst []resvChoice, j *job) []resvChoice {
+	if len(j.spec.Reservations) == 0 {
+		dst = append(dst, resvChoice{})
+		for i := range e.resv.all {
+			if x := &e.resv.all[i]; e.resv.magnets > 0 && e.attracts(x, j) {
+				dst = append(dst, resvChoice{x.id, int16(len(dst))})
+			}
+		}
+		return dst
+	}
+	for _, name := range j.spec.Reservations {
 		at := e.resvByName(name)
 		if at < 0 {
-			return fmt.Errorf("reservation %q: %w", name, ErrReservationInvalid)
+			continue
 		}
-		x := &e.resv.all[at].spec
-		switch {
-		case s.User == "root":
-		case !admitsAny(x.Users, s.User), len(x.Groups) > 0 && !admitsAny(x.Groups, s.Groups...), !admitsAny(x.Accounts, e.accountLine(s.Account)...):
-			return fmt.Errorf("reservation %q: %w", name, ErrReservationAccess)
-		case len(s.QOS) > 0 && !admitsAny(x.QOS, s.QOS...), len(s.Partitions) > 0 && !admitsAny(x.Partitions, s.Partitions...):
-			return fmt.Errorf("reservation %q: QOS or partition: %w", name, ErrNeverRuns)
+		x := &e.resv.all[at]
+		dst = append(dst, resvChoice{id: x.id})
+		for k := len(dst) - 1; k > 0 && e.resv.all[e.resvAt(dst[k-1].id)].start > x.start; k-- {
+			dst[k], dst[k-1] = dst[k-1], dst[k]
 		}
 	}
-	return nil
+	for k := range dst {
+		dst[k].order = int16(k)
+	}
+	if len(dst) == 0 {
+		dst = append(dst, resvChoice{})
+	}
+	return dst
 }
 
-// accountLine is an account and those above it.
-func (e *engine) accountLine(name string) []string {
-	line := []string{name}
-	for range e.cfg.Accounts {
-		i := slices.IndexFunc(e.cfg.Accounts, func(a AssocSpec) bool { return a.User == "" && a.Account == line[len(line)-1] })
-		if i < 0 || e.cfg.Accounts[i].Parent == "" {
-			break
-		}
-		line = append(line, e.cfg.Accounts[i].Parent)
-	}
-	return line
-}
-
-// resvWaits reports whether a job must wait for its reservation to begin, or for
-// the record of it to go.
-func (e *engine) resvWaits(s *JobSpec) bool {
-	if len(s.Reservations) == 0 {
-		return false
-	}
-	at := e.resvOf(s)
+// resvGate reports whether the reservation of a record takes jobs now: it has
+// begun, and none of its jobs failed in this pass.
+func (e *engine) resvGate(rec record) bool {
+	at := e.resvAt(rec.resv)
 	if at < 0 {
 		return false
 	}
 	x := &e.resv.all[at]
-	return e.now >= x.end || x.start > e.now && x.flags&resvFlex == 0
-}
-
-// turnReservations makes reservations begin and end (spec: reservations 6.2).
-func (e *engine) turnReservations() {
-	if e.now < e.resv.nextAt {
-		return
+	j := &e.jobs.rows[rec.row]
+	switch {
+	case !x.open(e.now), !e.admitsRecord(x, j, int(rec.pair)):
+		return false
+	case len(j.spec.Reservations) == 0:
+		// A MAGNETIC one takes only what ends in time.
+		return x.flags&resvFlex != 0 || e.now.Add(e.timeLimit(j, int(rec.pair))) <= x.end
 	}
-	for i := 0; i < len(e.resv.all); {
-		x := &e.resv.all[i]
-		if x.end > e.now || e.resvUsed(x.spec.Name, false) {
-			i++
-			continue
-		}
-		name, hold := x.spec.Name, x.flags&resvNoHold == 0
-		e.dropReservation(i)
-		for r := range e.jobs.rows {
-			j := &e.jobs.rows[r]
-			if j.state != StatePending || !slices.Contains(j.spec.Reservations, name) || e.resvOf(&j.spec) >= 0 {
-				continue
-			}
-			if hold {
-				j.flags |= flagHeldAdmin
-				j.eligible, j.reason = Never, ReasonReservationDeleted
-			} else {
-				j.spec.Reservations = nil
-			}
-		}
-	}
-	e.resvChanged()
-	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.state == StatePending && len(j.spec.Reservations) > 0 {
-			e.requeueRecords(int32(r))
-		}
-	}
+	return true
 }
 
 // resvEnd is when a running job is ended by the end of its reservation (spec:
 // reservations 7.5).
 func (e *engine) resvEnd(j *job) Time {
-	if len(j.spec.Reservations) == 0 {
+	if j.resv == 0 || e.par.ResvOverRun == Infinite {
 		return Never
 	}
-	if at := e.resvOf(&j.spec); at >= 0 && e.resv.all[at].flags&resvFlex == 0 {
-		return e.resv.all[at].end.Add(e.par.ResvOverRun)
-	}
-	return Never
+	return j.resvEnd.Add(e.par.ResvOverRun)
 }
 
-// keepReserved readies a try over [from, from+limit) for the reservations: from
-// the set of the try it takes the nodes that are not the job's to use, and in
-// the pool it books cores that are not. releaseReserved takes that back.
-func (e *engine) keepReserved(s *JobSpec, from Time, limit time.Duration) {
-	e.resv.mark = -1
-	if len(e.resv.all) == 0 {
+// enterReservation notes in which reservation a job starts.
+func (e *engine) enterReservation(r, id int32) {
+	j := &e.jobs.rows[r]
+	j.resv, j.resvEnd = 0, Never
+	at := e.resvAt(id)
+	if at < 0 {
 		return
 	}
-	mine := e.resvOf(s)
+	x := &e.resv.all[at]
+	j.resv = id
+	if x.flags&resvFlex == 0 {
+		j.resvEnd = x.end
+	}
+	x.members = append(x.members, r)
+	if x.flags&resvReplace != 0 {
+		e.resv.stale = true
+		e.resv.nextAt = min(e.resv.nextAt, e.now)
+	}
+}
+
+// leaveReservation takes a job that ended out of its reservation.
+func (e *engine) leaveReservation(now Time, r int32) {
+	j := &e.jobs.rows[r]
+	if at := e.resvAt(j.resv); at >= 0 {
+		x := &e.resv.all[at]
+		for i, m := range x.members {
+			if m == r {
+				x.members = append(x.members[:i], x.members[i+1:]...)
+				break
+			}
+		}
+		x.idleSince = now
+		e.resv.nextAt = min(e.resv.nextAt, now) // it may go now
+	}
+	j.resv, j.resvEnd = 0, Never
+}
+
+// borrows reports whether a job may be on nodes of x while it holds: it said
+// that a signal makes it leave soon enough (spec: reservations 7.4).
+func (x *reservation) borrows(s *JobSpec) bool {
+	return x.spec.MaxStartDelay > 0 && s.SignalBefore > 0 && s.SignalBefore <= x.spec.MaxStartDelay && strings.Contains(s.SignalFlags, "R")
+}
+
+// keepReserved readies a try of a record over [from, from+limit) for the
+// reservations: from the set of the try it takes the nodes that are not the
+// job's to use, and in the pool it books cores that are not. releaseReserved
+// takes that back.
+func (e *engine) keepReserved(rec record, from Time, limit time.Duration) {
+	t, s := &e.resv, &e.try
+	t.mark, t.mine, t.from, t.inside, s.cut = -1, -1, from, nil, false
+	e.keepScoped(&e.jobs.rows[rec.row], from)
+	if len(t.all) == 0 {
+		return
+	}
+	t.mine = e.resvAt(rec.resv)
 	to := from.Add(limit)
-	for i := range e.resv.all {
-		x := &e.resv.all[i]
-		if i == mine {
-			e.keepInside(x)
-			continue
+	if t.mine < 0 && from == e.now && t.floats == 0 && t.delays == 0 {
+		if e.takenUntil(to) {
+			s.within.AndNot(&t.taken)
+			s.cut = true
 		}
-		if !x.during(from, to) || mine >= 0 && e.passesOver(&e.resv.all[mine], x) {
-			continue
-		}
-		if len(x.cores) == 0 {
-			e.try.within.AndNot(&x.nodes)
-			continue
-		}
-		for k := range x.cores {
-			e.bookCores(&x.cores[k], false)
+	} else {
+		e.dropReserved(rec, from, to)
+	}
+	if t.mine >= 0 {
+		e.keepInside(&t.all[t.mine])
+	}
+	for i := range t.all {
+		if x := &t.all[i]; len(x.cores) > 0 && i != t.mine && x.during(from, to) && !e.passesOver(x, rec) {
+			for k := range x.cores {
+				e.bookCores(&x.cores[k], false)
+			}
 		}
 	}
 }
 
-// passesOver reports whether jobs of reservation x need not heed o.
-func (e *engine) passesOver(x, o *reservation) bool {
-	return x.flags&resvMaint != 0 || x.flags&resvOverlap != 0 && o.flags&resvMaint == 0
+// takenUntil makes taken the nodes that are reserved whole before to, and
+// reports whether there are any.
+func (e *engine) takenUntil(to Time) bool {
+	t := &e.resv
+	by := e.startedBy(to)
+	if t.takenAt == t.turns+1 && t.takenBy == by {
+		return t.takenAny
+	}
+	t.takenAt, t.takenBy, t.takenAny = t.turns+1, by, false
+	t.taken.Clear()
+	for i := range t.all {
+		if x := &t.all[i]; len(x.cores) == 0 && x.during(e.now, to) && !x.nodes.Empty() {
+			t.taken.Or(&x.nodes)
+			t.takenAny = true
+		}
+	}
+	return t.takenAny
 }
 
-// keepInside keeps a job on the nodes and cores of its reservation.
+// dropReserved takes from the set of the try the nodes reserved whole for others
+// at any time of [from, to).
+func (e *engine) dropReserved(rec record, from, to Time) {
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if i != e.resv.mine && len(x.cores) == 0 && x.during(from, to) && !e.passesOver(x, rec) {
+			e.try.within.AndNot(&x.nodes)
+			e.try.cut = true
+		}
+	}
+}
+
+// passesOver reports whether a record need not heed reservation o, which is not
+// its own.
+func (e *engine) passesOver(o *reservation, rec record) bool {
+	if at := e.resvAt(rec.resv); at >= 0 {
+		x := &e.resv.all[at]
+		return x.flags&resvMaint != 0 || x.flags&resvOverlap != 0 && o.flags&resvMaint == 0
+	}
+	return o.borrows(&e.jobs.rows[rec.row].spec)
+}
+
+// keepInside keeps a job on the nodes and cores of its reservation, or has it
+// take them first.
 func (e *engine) keepInside(x *reservation) {
-	if x.flags&resvFlex != 0 {
+	switch {
+	case x.flags&resvAnyNodes != 0:
+		return
+	case x.flags&resvFlex != 0:
+		e.resv.inside = &x.nodes
 		return
 	}
 	e.try.within.And(&x.nodes)
+	e.try.cut = true
 	for k := range x.cores {
 		e.bookCores(&x.cores[k], true)
 	}
 }
 
-// bookCores books the free cores of a reserved grant, or the free cores of its
-// node that are not in it.
+// bookCores is bookFree under the mark of the try.
 func (e *engine) bookCores(a *nodeGrant, others bool) {
 	if e.resv.mark < 0 {
 		e.resv.mark = e.pool.Mark()
 	}
+	e.bookFree(a, others)
+}
+
+// bookFree books the free cores of a reserved grant, or the free cores of its
+// node that are not in it.
+func (e *engine) bookFree(a *nodeGrant, others bool) {
 	n := int32(a.node)
 	sh := e.pool.Shape(n)
 	used := sh.UsedCores(e.pool.Row(n))
@@ -188,7 +252,8 @@ func (e *engine) bookCores(a *nodeGrant, others bool) {
 
 // releaseReserved takes back what keepReserved booked.
 func (e *engine) releaseReserved() {
-	if len(e.resv.all) > 0 && e.resv.mark >= 0 {
+	e.resv.inside = nil
+	if e.resv.mark >= 0 {
 		e.pool.Rollback(e.resv.mark)
 		e.resv.mark = -1
 	}
@@ -196,141 +261,84 @@ func (e *engine) releaseReserved() {
 
 // resvClash reports whether the place in the scratch is on nodes reserved for
 // others during [t, t+limit).
-func (e *engine) resvClash(s *JobSpec, t Time, limit time.Duration) bool {
-	mine := e.resvOf(s)
+func (e *engine) resvClash(rec record, t Time, limit time.Duration) bool {
+	to := t.Add(limit)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if i == mine || !x.during(t, t.Add(limit)) || len(x.cores) > 0 || mine >= 0 && e.passesOver(&e.resv.all[mine], x) {
+		if x.id == rec.resv || !x.during(t, to) || len(x.cores) > 0 || e.passesOver(x, rec) {
 			continue
 		}
-		if slices.ContainsFunc(e.try.nodes, x.nodes.Has) {
-			return true
+		for _, n := range e.try.nodes {
+			if x.nodes.Has(n) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// placeReserved places a request on the nodes of the try. A job of a FLEX
-// reservation takes that reservation's nodes if they are enough.
-func (e *engine) placeReserved(c *class, s *JobSpec, limit time.Duration, plans *planner) bool {
-	if len(s.Reservations) > 0 {
-		if at := e.resvOf(s); at >= 0 && e.resv.all[at].flags&resvFlex != 0 {
-			all, outside := c.all, e.try.within.Clone()
-			c.all = false
-			e.try.within.And(&e.resv.all[at].nodes)
-			ok := e.placeNow(c, limit, plans)
-			c.all = all
-			if ok {
-				return true
+// reservedFrom is the first instant of [now, now+limit) at which one of nodes is
+// reserved for others than job j, Never if none is.
+func (e *engine) reservedFrom(j *job, nodes []topology.NodeID, limit time.Duration) Time {
+	at, to := Never, e.now.Add(limit)
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if x.id == j.resv || !x.during(e.now, to) || len(x.cores) > 0 || x.borrows(&j.spec) {
+			continue
+		}
+		for _, n := range nodes {
+			if x.nodes.Has(n) {
+				at = min(at, max(x.start, e.now))
+				break
 			}
-			e.try.within.Copy(outside)
 		}
 	}
-	if len(e.resv.all) == 0 {
-		return e.placeNow(c, limit, plans)
-	}
-	all := c.all
-	c.all = false
-	ok := e.placeNow(c, limit, plans)
-	c.all = all
-	return ok
+	return at
 }
 
-// resvStops handles a record that found no place while there are reservations:
-// it reports whether the partition is not blocked by it, since it waits within
-// its reservation, or since what is not reserved could never serve it.
-func (e *engine) resvStops(rec record) bool {
-	j := &e.jobs.rows[rec.row]
-	if at := e.resvOf(&j.spec); at >= 0 {
-		return e.resv.all[at].flags&resvFlex == 0
-	}
-	c := &e.classes.rows[j.classes[rec.pair]]
-	e.openFit(rec)
-	e.releaseReserved()
-	left := e.try.within.Clone()
-	left.And(&e.up)
-	if c.req.Has(gres.WholeNode) {
-		e.dropCoreNodes(left, e.now, e.timeLimit(j, int(rec.pair)))
-	}
-	n := left.Count()
-	if n == c.nodes.CountAnd(&e.up) && !e.coresReserved(e.now, e.timeLimit(j, int(rec.pair))) {
+// placeReserved places a request on the nodes of the try. A job of a FLEX
+// reservation takes that reservation's nodes first.
+func (e *engine) placeReserved(c *class, limit time.Duration, plans *planner) bool {
+	s, t := &e.try, &e.resv
+	if t.mine >= 0 && !e.withinDevices(&t.all[t.mine], c) {
+		s.refusal = topology.Refusal{Rule: topology.RuleEmpty, Unit: topology.NoUnit}
 		return false
 	}
-	if n > 0 && (n < int(c.min) || e.fitsIdle(rec, left)) {
-		return false
+	if !c.one {
+		return e.placeNow(c, limit, plans)
 	}
-	j.reason = ReasonReqNodeNotAvail
+	if t.inside != nil {
+		t.outside.Copy(&s.within)
+		s.within.And(t.inside)
+		s.cut = true
+		if e.placeNow(c, limit, plans) {
+			return true
+		}
+		s.within.Copy(&t.outside)
+	}
+	return e.placeNow(c, limit, plans)
+}
+
+// withinDevices reports whether a request asks no more devices than its
+// reservation has beside what its jobs hold when it would start.
+func (e *engine) withinDevices(x *reservation, c *class) bool {
+	for _, d := range x.devices {
+		used := int64(0)
+		for _, m := range x.members {
+			j := &e.jobs.rows[m]
+			if j.end <= e.resv.from && e.resv.from > e.now {
+				continue
+			}
+			used += e.holds(j, d)
+		}
+		if used+c.tres[d.kind] > d.count {
+			return false
+		}
+	}
 	return true
 }
 
-// dropCoreNodes takes nodes with cores reserved during [from, from+limit) off set.
-func (e *engine) dropCoreNodes(set *topology.NodeSet, from Time, limit time.Duration) {
-	for i := range e.resv.all {
-		if x := &e.resv.all[i]; len(x.cores) > 0 && x.during(from, from.Add(limit)) {
-			set.AndNot(&x.nodes)
-		}
-	}
-}
-
-// coresReserved reports whether cores are reserved at any time of
-// [from, from+limit).
-func (e *engine) coresReserved(from Time, limit time.Duration) bool {
-	return slices.ContainsFunc(e.resv.all, func(x reservation) bool { return len(x.cores) > 0 && x.during(from, from.Add(limit)) })
-}
-
-// fitsIdle reports whether a record fits on the nodes of set when no job runs.
-func (e *engine) fitsIdle(rec record, set *topology.NodeSet) bool {
-	mark := e.pool.Mark()
-	defer e.pool.Rollback(mark)
-	for r := range e.jobs.rows {
-		if e.jobs.rows[r].running() {
-			e.takeOff(int32(r))
-		}
-	}
-	j := &e.jobs.rows[rec.row]
-	return e.tryOn(rec, set, e.now, e.timeLimit(j, int(rec.pair)))
-}
-
-// hashReservations folds the reservations into one number.
-func (e *engine) hashReservations() uint64 {
-	h := uint64(0)
-	for i := range e.resv.all {
-		x := &e.resv.all[i]
-		h += mix(mix(uint64(x.id)^uint64(x.start)) ^ uint64(x.end))
-		for n := range x.nodes.All() {
-			h += mix(uint64(x.id)<<32 ^ uint64(n))
-		}
-	}
-	return h
-}
-
-// visitReservations visits what was chosen for the reservations of the
-// configuration.
-func (e *engine) visitReservations(c *codec) {
-	num(c, &e.resv.nextID)
-	num(c, &e.resv.nextAt)
-	for i := range e.resv.all {
-		x := &e.resv.all[i]
-		num(c, &x.id)
-		words := x.nodes.Words()
-		for w := range words {
-			c.uint(&words[w])
-		}
-		list(c, &x.cores, func(c *codec, a *nodeGrant) {
-			num(c, &a.node)
-			visitGrant(c, &a.grant)
-			if c.reading && c.err == nil && (!e.placed(a.node) || len(a.grant.Cores) != e.pool.Shape(int32(a.node)).CoreWords()) {
-				c.fail("reserved cores")
-			}
-		})
-		if tail := uint(len(e.nodes)) & 63; c.reading && c.err == nil && tail != 0 && words[len(words)-1]>>tail != 0 {
-			c.fail("reserved nodes")
-		}
-		if c.reading && c.err == nil {
-			x.nodes.And(&e.there)
-		}
-		if c.err != nil {
-			return
-		}
-	}
+// holds counts the devices of a kind that a running job asked for.
+func (e *engine) holds(j *job, d resvCount) int64 {
+	return e.classes.rows[j.classes[j.partIdx]].tres[d.kind]
 }

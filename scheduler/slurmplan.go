@@ -64,14 +64,17 @@ func (e *engine) nodesOfJob(r int32) []topology.NodeID {
 func (e *engine) slurmPlan(dst []Decision) []Decision {
 	par := &e.par.Plan
 	e.slurmBegin()
+	e.plans.inPass = true
 	tested, starts := int32(0), int32(0)
 	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen || !e.slurmCounts(j, rec) {
 			continue
 		}
-		if !e.gate(rec) {
-			j.start, j.end = Never, Never
+		if !e.gate(rec) && !e.waitsForLicenses(j) {
+			if rec.order == 0 {
+				j.start, j.end = Never, Never
+			}
 			continue
 		}
 		if tested++; par.MaxTest > 0 && tested > par.MaxTest {
@@ -90,7 +93,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		if first {
 			j.start, j.end = Never, Never
 		}
-		if !e.gate(rec) {
+		if !e.gate(rec) && !e.waitsForLicenses(j) {
 			continue
 		}
 		t, limit, ok := e.slurmEarliest(rec)
@@ -132,6 +135,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		}
 	}
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
+	e.plans.inPass = false
 	return dst
 }
 
@@ -197,12 +201,17 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		p.avail.Copy(&e.up)
 		p.avail.And(c.nodes)
 		later := p.nodes.over(&p.avail, from, from.Add(limit))
-		later = e.slurmResv(&j.spec, from, limit, later)
+		later = e.slurmResv(rec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
 			t, ok := e.willRun(rec, &p.avail, from, limit)
-			if ok && (later == 0 || p.nodes.floor(t) <= later) {
+			lacking := ok && e.par.Plan.Licenses && len(j.licenses.asks) > 0 && !e.licensesFree(j, rec.resv, t, limit)
+			if lacking {
+				if at := e.licensesLater(t); later == 0 || at < later {
+					later = at
+				}
+			} else if ok && (later == 0 || p.nodes.floor(t) <= later) {
 				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
-				if clash = clash || e.resvClash(&j.spec, t, limit); t <= e.now || !clash {
+				if clash = clash || e.resvClash(rec, t, limit); t <= e.now || !clash {
 					return t, limit, true
 				}
 				if t > from {
@@ -210,7 +219,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 				}
 			}
 		}
-		if later == 0 {
+		if later == 0 || later == Never {
 			return Never, limit, false
 		}
 		from = later
@@ -220,15 +229,14 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 // slurmResv takes the nodes that are reserved for others during
 // [from, from+limit) from those a record may use, and returns later, or the end
 // of such a reservation if it is earlier.
-func (e *engine) slurmResv(s *JobSpec, from Time, limit time.Duration, later Time) Time {
+func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Time) Time {
 	p := &e.slurm
-	mine := e.resvOf(s)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if i == mine || !x.during(from, from.Add(limit)) || mine >= 0 && e.passesOver(&e.resv.all[mine], x) {
+		if x.id == rec.resv || !x.during(from, from.Add(limit)) || e.passesOver(x, rec) {
 			continue
 		}
-		if end := p.nodes.ceil(x.end); later == 0 || end < later {
+		if end := p.nodes.ceil(x.end); x.flags&resvFloat == 0 && (later == 0 || end < later) {
 			later = end
 		}
 		if len(x.cores) == 0 {
@@ -267,6 +275,9 @@ func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
 	}
 	limit := j.limit
 	if at, clash := e.slurm.nodes.clashes(e.nodesOfJob(r), e.now, e.now.Add(limit)); clash {
+		limit = max(least, at.Sub(e.now)/time.Minute*time.Minute)
+	}
+	if at := e.reservedFrom(j, e.try.nodes, limit); at != Never {
 		limit = max(least, at.Sub(e.now)/time.Minute*time.Minute)
 	}
 	if limit == j.limit {

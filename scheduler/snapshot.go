@@ -259,6 +259,8 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.stopped)
 	c.uint(&j.turn)
 	num(c, &j.shareRow)
+	num(c, &j.resv)
+	num(c, &j.resvEnd)
 	list(c, &j.lent, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
 		list(c, &a.grant.Cores, (*codec).uint)
@@ -351,6 +353,14 @@ func (e *engine) adoptRow(c *codec, r int32) {
 				return
 			}
 		}
+		if j.resv != 0 {
+			at := e.resvAt(j.resv)
+			if at < 0 {
+				c.fail("reservation of a job")
+				return
+			}
+			e.resv.all[at].members = append(e.resv.all[at].members, r)
+		}
 		e.counts.Running++
 		e.countUse(j, 1)
 		e.noteRun(r)
@@ -392,12 +402,13 @@ func (e *engine) visitQueue(c *codec) {
 // visitFailures visits what classes are known to fail, since the reason that a
 // job shows follows from it: by a job of the class.
 func (e *engine) visitFailures(c *codec) {
-	type failure struct {
-		row  int32
-		pair int16
-		why  topology.Refusal
+	type known struct {
+		row    int32
+		pair   int16
+		inside int8
+		failure
 	}
-	var all []failure
+	var all []known
 	if !c.reading {
 		told := make([]bool, len(e.classes.rows))
 		for r := range e.jobs.rows {
@@ -406,32 +417,38 @@ func (e *engine) visitFailures(c *codec) {
 				continue
 			}
 			for pair, id := range j.classes {
-				if k := &e.classes.rows[id]; k.failed == e.freed+1 && !told[id] {
-					told[id] = true
-					all = append(all, failure{int32(r), int16(pair), k.refusal})
+				for i := range e.classes.rows[id].fails {
+					if f := &e.classes.rows[id].fails[i]; f.at == e.freed+1 && !told[id] {
+						all = append(all, known{int32(r), int16(pair), int8(i), *f})
+					}
 				}
+				told[id] = true
 			}
 		}
 	}
-	list(c, &all, func(c *codec, f *failure) {
+	list(c, &all, func(c *codec, f *known) {
 		e.visitRow(c, &f.row)
 		num(c, &f.pair)
-		num(c, &f.why.Rule)
-		num(c, &f.why.Unit)
-		num(c, &f.why.Lack)
-		num(c, &f.why.Need)
-		num(c, &f.why.Have)
-		num(c, &f.why.Part)
+		num(c, &f.inside)
+		num(c, &f.resv)
+		num(c, &f.started)
+		num(c, &f.limit)
+		num(c, &f.refusal.Rule)
+		num(c, &f.refusal.Unit)
+		num(c, &f.refusal.Lack)
+		num(c, &f.refusal.Need)
+		num(c, &f.refusal.Have)
+		num(c, &f.refusal.Part)
 		if !c.reading || c.err != nil {
 			return
 		}
 		j := &e.jobs.rows[f.row]
-		if f.pair < 0 || int(f.pair) >= len(j.classes) {
+		if f.pair < 0 || int(f.pair) >= len(j.classes) || f.inside < 0 || f.inside > 1 {
 			c.fail("failure")
 			return
 		}
-		k := &e.classes.rows[j.classes[f.pair]]
-		k.failed, k.refusal = e.freed+1, f.why
+		f.at = e.freed + 1
+		e.classes.rows[j.classes[f.pair]].fails[f.inside] = f.failure
 	})
 }
 

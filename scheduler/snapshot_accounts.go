@@ -92,7 +92,7 @@ func (e *engine) visitJobAccount(c *codec, j *job) {
 // restoreLicenses makes the asks of a job that was read, and takes them if it
 // runs.
 func (e *engine) restoreLicenses(c *codec, j *job) {
-	u, err := e.licenses.parse(j.spec.Licenses)
+	u, err := e.usesOf(&j.spec)
 	if err != nil || j.licenses.pick < 0 || int(j.licenses.pick) > len(u.asks) {
 		c.fail("licences of a job")
 		return
@@ -100,7 +100,7 @@ func (e *engine) restoreLicenses(c *codec, j *job) {
 	u.pick = j.licenses.pick
 	j.licenses = u
 	if j.running() {
-		e.licenses.use(&j.licenses, 1)
+		e.useLicenses(j, 1)
 	}
 }
 
@@ -109,7 +109,11 @@ func (e *engine) restoreLicenses(c *codec, j *job) {
 func (e *engine) hashAccounts() uint64 {
 	h := uint64(len(e.licenses.pools))
 	for i := range e.licenses.pools {
-		h = mix(h ^ uint64(e.licenses.pools[i].used)<<32 ^ uint64(e.licenses.pools[i].total))
+		p := &e.licenses.pools[i]
+		h = mix(h ^ uint64(p.used)<<32 ^ uint64(p.total) ^ uint64(p.external)<<48)
+		for u := range p.units {
+			h = mix(h ^ uint64(p.units[u].used))
+		}
 	}
 	a := e.acct
 	if a == nil {

@@ -38,6 +38,7 @@ func (e *engine) visitPlan(c *codec, id *int32) {
 	e.visitRow(c, &x.row)
 	num(c, &x.pair)
 	num(c, &x.pick)
+	num(c, &x.resv)
 	num(c, &x.limit)
 	num(c, &x.start)
 	num(c, &x.end)
@@ -52,7 +53,7 @@ func (e *engine) visitPlan(c *codec, id *int32) {
 	if !c.reading || c.err != nil {
 		return
 	}
-	rec := record{row: x.row, pair: x.pair}
+	rec := record{row: x.row, pair: x.pair, resv: x.resv}
 	if !e.soundPlan(x) || e.planOf(&rec) >= 0 {
 		c.fail("plan")
 		return

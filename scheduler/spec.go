@@ -458,8 +458,26 @@ type QuotaSpec struct {
 
 // A LicenseSpec is a licence pool.
 type LicenseSpec struct {
-	// Name is unique.
+	// Name is unique. "bb/NAME" is a burst buffer, "NAME@SERVER" a remote
+	// licence.
 	Name string
-	// Total is the number of licences.
+	// Total is the number of licences; with ScopeNode what every node has if
+	// Units is empty.
+	Total int64
+	// External is the number in use outside of this scheduler. Slurm:
+	// LastConsumed of a remote licence.
+	External int64 `json:",omitempty"`
+	// Scope says over what it is counted. Default: ScopeCluster.
+	Scope Scope `json:",omitempty"`
+	// Units are the racks of ScopeUnit, or the nodes of ScopeNode, and what each
+	// has.
+	Units []LicenseUnit `json:",omitempty"`
+}
+
+// A LicenseUnit is a rack, or nodes of which each has as much.
+type LicenseUnit struct {
+	// Nodes is a hostlist.
+	Nodes string
+	// Total is what the rack, or each node, has.
 	Total int64
 }

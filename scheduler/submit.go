@@ -17,6 +17,11 @@ func (e *engine) submit(now Time, ev *Event) error {
 	if err := e.checkReservations(s); err != nil {
 		return fmt.Errorf("scheduler: submit job %d: %w", s.ID, err)
 	}
+	if at := e.resvOf(s); at >= 0 && len(s.Partitions) == 0 && e.resv.all[at].spec.Partition != "" {
+		in := *s
+		in.Partitions = []string{e.resv.all[at].spec.Partition}
+		s = &in
+	}
 	parts, classes, err := e.compile(s)
 	if err != nil {
 		return err
@@ -26,6 +31,9 @@ func (e *engine) submit(now Time, ev *Event) error {
 		return err
 	}
 	ja, err := e.account("submit", s, parts, classes, false)
+	if err == nil {
+		err = e.resvServes(s, &ja, parts, classes)
+	}
 	if err != nil {
 		e.dropUnused(classes)
 		return err
@@ -55,7 +63,7 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAcco
 	j.begin = max(s.Begin, now)
 	j.start, j.end, j.eligible = Never, Never, Never
 	j.acct = ja
-	j.licenses, _ = e.licenses.parse(s.Licenses)
+	j.licenses, _ = e.usesOf(s)
 	e.book(j)
 	j.limit = e.timeLimit(j, 0)
 	if s.Hold {
@@ -124,7 +132,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 	if s.GPUMilli > 1000 {
 		return bad(fmt.Sprintf("GPUMilli %d is above 1000", s.GPUMilli), ErrSpec)
 	}
-	if _, err := e.licenses.read(s.Licenses); err != nil {
+	if _, err := e.readUses(s); err != nil {
 		return bad("Licenses", err)
 	}
 	for _, f := range []struct {
@@ -132,8 +140,6 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 		set  bool
 	}{
 		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
-		{"Reservations", len(s.Reservations) > 1},
-		{"BurstBuffer", s.BurstBuffer != ""},
 	} {
 		if f.set {
 			return bad(f.name, ErrUnsupported)
@@ -260,6 +266,8 @@ func (e *engine) pushRecords(r int32) {
 		j.reason = ReasonReservation
 		return
 	}
+	var few [4]resvChoice
+	choices := e.choices(few[:0], j)
 	for i := range j.parts {
 		if why := e.partitionReason(j, i); why != ReasonNone {
 			if j.records == 0 {
@@ -270,10 +278,12 @@ func (e *engine) pushRecords(r int32) {
 		if j.records == 0 {
 			j.reason, j.firstPair = ReasonNone, int16(i)
 		}
-		j.records++
-		e.queue.push(record{
-			key: e.keyOf(j, i), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i),
-		})
+		for _, c := range choices {
+			j.records++
+			e.queue.push(record{
+				key: e.keyOf(j, i, c.id), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i), resv: c.id, order: c.order,
+			})
+		}
 	}
 	if j.records > 0 {
 		j.flags |= flagQueued

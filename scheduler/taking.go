@@ -317,7 +317,7 @@ func (l *look) request() {
 		s.req.FreeCPUs = s.free
 	}
 	s.req.Weights = nil
-	if e.weighted || c.wantsGPU || s.prefer || s.features.better != nil {
+	if e.weighted || c.wantsGPU || s.prefer || s.features.better != nil || e.resv.inside != nil {
 		for n := range s.fit.All() {
 			near := int32(0)
 			if c.wantsGPU {
@@ -326,7 +326,7 @@ func (l *look) request() {
 					near = max(near, int32(s.near.Near[n]))
 				}
 			}
-			s.weight[n] = topology.Weight(0, e.weightFor(n), near)
+			s.weight[n] = topology.Weight(e.besideResv(n), e.weightFor(n), near)
 		}
 		s.req.Weights = s.weight
 	}

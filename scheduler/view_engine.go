@@ -242,8 +242,6 @@ func (v *view) Partitions() iter.Seq[PartitionSpec] {
 	}
 }
 
-func (v *view) Reservations() iter.Seq[ReservationSpec] { return slices.Values(v.e.cfg.Reservations) }
-
 func (v *view) Metrics() Metrics {
 	m := v.e.counts
 	m.Now = v.e.now

@@ -106,12 +106,11 @@ func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.D
 	if e.holders > 0 || c.unitsAlone {
 		e.keepUnitsAt(c, t)
 	}
-	j := &e.jobs.rows[rec.row]
 	e.keepKinds(c, t)
-	e.keepReserved(&j.spec, t, limit)
+	e.keepReserved(rec, t, limit)
 	all := c.all
 	c.all = false
-	ok := e.placeReserved(c, &j.spec, limit, nil)
+	ok := e.placeReserved(c, limit, nil)
 	c.all = all
 	e.releaseReserved()
 	return ok

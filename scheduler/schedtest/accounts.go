@@ -38,7 +38,7 @@ func (e *env) change(kind string, f fields) (string, error) {
 	ev := scheduler.Event{Remove: kind == "remove"}
 	switch {
 	case f.has("lic"):
-		ev.Kind, ev.License = scheduler.EventLicense, &scheduler.LicenseSpec{Name: f["lic"], Total: f.num("total")}
+		ev.Kind, ev.License = scheduler.EventLicense, new(licenseOf(f))
 	case f.has("qos"):
 		q := quality(f)
 		ev.Kind, ev.QOS = scheduler.EventQOS, &q

@@ -36,6 +36,8 @@ import (
 //	join, then lines of nodes, in=topology:unit | leave nodes=n0
 //	switch=, block= and domain= lines of cluster: see lines.go; levels=zone,rack!,rack:4 of a job
 //	set | limit-of | remove, then lines as above; reset-usage account=a
+//	reserve | re-reserve | unreserve now=0, then lines; reservations
+//	name=r users=mail start=600 duration=60 nodes=p[0-1] flags=MAINT
 //	explain job=1 | jobs | nodes | wake | restart | forecast
 //
 // Times are seconds. Start decisions are reported as started at once.
@@ -165,6 +167,10 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 		return e.steps(job), nil
 	case "jobs", "nodes", "wake":
 		return e.show(d.Cmd), nil
+	case "reserve", "re-reserve", "unreserve":
+		return e.reserve(d.Cmd, lines(d))
+	case "reservations":
+		return e.reservations(), nil
 	case "restart":
 		return e.restart()
 	case "forecast":
@@ -212,6 +218,8 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		Settle: a.seconds("settle"),
 	}
 	c.Parameters.KillWait = a.seconds("killwait")
+	c.Parameters.Plan.Licenses = a.has("bf_licenses")
+	c.Parameters.ResvOverRun = a.seconds("overrun")
 	c.Parameters.Select.Fragmentation = a["policy"]
 	c.Parameters.Select.ReconfigureDelay = a.seconds("cutting")
 	if a.has("lln") {
@@ -233,7 +241,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 			c.QOS = append(c.QOS, quality(f))
 			continue
 		case f.has("lic"):
-			c.Licenses = append(c.Licenses, scheduler.LicenseSpec{Name: f["lic"], Total: f.num("total")})
+			c.Licenses = append(c.Licenses, licenseOf(f))
 			continue
 		}
 		c.Nodes = append(c.Nodes, node(f))
@@ -292,6 +300,7 @@ func jobOf(f fields) scheduler.JobSpec {
 		Constraint: f["features"], NodeList: f["list"], Exclude: f["not"], CPUMilli: f.num("cpumilli"), GPUMilli: f.num("gpumilli"),
 		Begin: scheduler.Seconds(f.num("begin")), Priority: uint32(f.num("prio")), QOS: f.list("qos"), CheckpointEvery: f.seconds("checkpoint"),
 		Signal: int32(f.num("signal")), SignalBefore: f.seconds("before"), SignalFlags: f["to"],
+		Reservations: f.list("resv"), TimeMin: f.seconds("timemin"), Groups: f.list("groups"), BurstBuffer: f["bb"],
 		Licenses: f["lic"], Levels: levelsOf(f.list("levels")), GPUsPerTask: f["gpus-per-task"],
 	}
 	if f.has("exclusive") {
