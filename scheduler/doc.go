@@ -35,11 +35,10 @@
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
 // dependencies, cohorts, shares on nodes of counts, resizing, adding and
-// removing partitions at run time, nodes that join a torus; of reservations,
-// recurrence, TIME_FLOAT, MAGNETIC, REPLACE, ANY_NODES, PURGE_COMP, licences, TRES,
-// MaxStartDelay, and jobs that list several. Reserved nodes that fail are not
-// replaced, and profile Best plans a job only on nodes that no reservation to
-// come will take.
+// removing partitions at run time, nodes that join a torus. A
+// reservation of whole nodes is seen by a job only in its next occurrence, and
+// plans do not know what racks and nodes have to give beside cores (ScopeUnit,
+// ScopeNode) at instants to come.
 // Of several QOS that a job lists, the one of the highest priority alone is
 // tried. Jobs that share cores (OverSubscribe) are not suspended for those of a
 // higher tier, plans regard their cores as used until the last of them ends, and
