@@ -194,3 +194,44 @@ func TestSearchIsNotRepeated(t *testing.T) {
 		}
 	}
 }
+
+// Turns allocate nothing once everybody has had one.
+func TestTurnAllocs(t *testing.T) {
+	if checking {
+		t.Skip("checked builds walk the books with maps")
+	}
+	cfg := Config{
+		Nodes:      []NodeSpec{{Names: "n[1-20]", CoresPerSocket: 4}},
+		Partitions: []PartitionSpec{{Name: "f", Nodes: "ALL", Default: true, Oversubscribe: "FORCE:3"}},
+	}
+	cfg.Parameters.Select.NoMemory = true
+	cfg.Parameters.Preempt.Mode = "GANG"
+	e, err := newEngine(cfg, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := JobID(1); id <= 60; id++ {
+		s := JobSpec{ID: id, Tasks: 4, MinNodes: 1, TimeLimit: 100 * time.Hour}
+		if err := e.Apply(0, Submit(&s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now, dst := Time(0), make([]Decision, 0, 200)
+	turn := func() {
+		dst = e.Pass(now, dst[:0])
+		at, ok := e.Wake()
+		if !ok || at.Sub(now) != 30*time.Second {
+			t.Fatalf("the next slice is at %d, now is %d", at, now)
+		}
+		now = at
+	}
+	for range 6 {
+		turn()
+	}
+	if len(dst) != 40 {
+		t.Fatalf("%d decisions in a turn of 20 nodes", len(dst))
+	}
+	if n := testing.AllocsPerRun(20, turn); n != 0 {
+		t.Errorf("a turn allocates %v times", n)
+	}
+}
