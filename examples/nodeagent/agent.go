@@ -39,7 +39,7 @@ type agent struct {
 
 // run registers and syncs until the context ends. Steps go on without it.
 func (a *agent) run(ctx context.Context) error {
-	held, err := lock(filepath.Join(a.store.dir, "agent.lock"))
+	held, err := lockWithin(filepath.Join(a.store.dir, agentLock), 10*time.Second)
 	if err != nil {
 		return err
 	}

@@ -149,6 +149,23 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 	}
 }
 
+// An agent that was killed while it started a supervisor leaves its lock to that
+// process until exec closes it: the next agent waits for it.
+func TestLockOfKilledAgent(t *testing.T) {
+	b := newBench(t, "")
+	b.kill()
+	held, err := lockWithin(filepath.Join(b.state, agentLock), time.Second)
+	if err != nil || held == nil {
+		t.Fatal(held, err)
+	}
+	b.start()
+	time.Sleep(300 * time.Millisecond)
+	held.Close()
+	if s := b.do(b.launch(0, 1, "exit", "0")); len(s.Tasks) != 1 || s.Tasks[0] != (protocol.TaskEnd{}) {
+		t.Errorf("%#v", s)
+	}
+}
+
 // A supervisor that is killed loses its step, not the node: the step is told
 // as lost, its tasks go, and a step that was never started is not started twice.
 func TestLostSupervisor(t *testing.T) {

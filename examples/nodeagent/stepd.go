@@ -44,14 +44,8 @@ func stepdMain(dir, name string) int {
 	if _, err := fmt.Sscan(step, &s.key.Step); err != nil {
 		return refuse(1, err)
 	}
-	held, err := lock(s.store.path(s.key, lockFile))
-	for range 200 { // the agent may hold it for an instant, to see that nobody does
-		if held != nil || err != nil {
-			break
-		}
-		time.Sleep(5 * time.Millisecond)
-		held, err = lock(s.store.path(s.key, lockFile))
-	}
+	// The agent may hold it for an instant, to see that nobody does.
+	held, err := lockWithin(s.store.path(s.key, lockFile), time.Second)
 	if err != nil {
 		return refuse(1, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/berth-sched/berth/cgroupsv2"
 	"github.com/berth-sched/berth/examples/nodeagent/protocol"
@@ -32,6 +33,9 @@ const (
 	signalFile  = "signal"      // Seq of the last signal that was given
 	scriptFile  = "script"      // a batch script's text
 )
+
+// agentLock is held by the agent as long as it lives; it is beside the steps.
+const agentLock = "agent.lock"
 
 // An order is what the supervisor of a step works from.
 type order struct {
@@ -194,4 +198,15 @@ func lock(path string) (*os.File, error) {
 		return nil, &os.PathError{Op: "flock", Path: path, Err: err}
 	}
 	return f, nil
+}
+
+// lockWithin takes a lock that somebody may hold for a moment: of a process
+// that was killed in the middle of starting another, that one has the files
+// until it is a program of its own.
+func lockWithin(path string, patience time.Duration) (*os.File, error) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if f, err := lock(path); f != nil || err != nil || time.Now().After(end) {
+			return f, err
+		}
+	}
 }
