@@ -81,6 +81,7 @@ func (e *engine) setAccounts(now Time, ev *Event) error {
 		return err
 	}
 	e.freed++
+	e.findAllQOS()
 	e.rerank(now)
 	return nil
 }
@@ -193,7 +194,7 @@ func (e *engine) mayDropQOS(id qos.QOSID) error {
 func (e *engine) forgetQOS(id qos.QOSID, name string) {
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; j.acct.qos == id {
-			j.spec.QOS, j.acct.qos = []string{name}, 0
+			e.foldQOS(j, name)
 		}
 	}
 	not := func(n string) bool { return n == name }

@@ -195,6 +195,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	}
 	j.parts, j.classes = append(j.parts[:0], parts...), append(j.classes[:0], classes...)
 	j.partIdx, j.firstPair, j.licenses = 0, 0, use
+	e.findQOS(j)
 	e.book(j)
 	j.begin = max(spec.Begin, j.submit)
 	j.limit = e.timeLimit(j, 0)

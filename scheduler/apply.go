@@ -198,6 +198,7 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 	j.restarts++
 	j.start, j.end, j.seq = Never, Never, 0
 	j.begin = begin
+	e.headQOS(j)
 	e.counts.Pending++
 	e.setEligible(now, r)
 	e.requeueRecords(r)

@@ -15,7 +15,7 @@ func (e *engine) partsOf(j *job) []qos.QOSID {
 		return append(a.parts, a.partQOS[j.parts[j.partIdx]])
 	}
 	for i, p := range j.parts {
-		if e.prefers(j, int16(i)) {
+		if e.prefers(j, int16(i)) || j.listed(i) > 0 {
 			continue
 		}
 		a.parts = append(a.parts, a.partQOS[p])

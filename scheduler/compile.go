@@ -58,7 +58,8 @@ func (e *engine) dropUnused(ids []int32) {
 }
 
 // partitionsOf resolves the partitions of a job, in Slurm's order: by tier,
-// then as listed; each twice if the job prefers features.
+// then as listed; each once a QOS that the job lists, and twice that if it
+// prefers features.
 func (e *engine) partitionsOf(s *JobSpec) ([]int32, error) {
 	names := s.Partitions
 	if len(names) == 0 {
@@ -78,6 +79,7 @@ func (e *engine) partitionsOf(s *JobSpec) ([]int32, error) {
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b int32) int { return int(e.parts[b].tier) - int(e.parts[a].tier) })
+	parts = perQOS(parts, s)
 	if s.Prefer != "" {
 		parts = twice(parts)
 	}

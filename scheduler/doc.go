@@ -39,10 +39,7 @@
 // reservation of whole nodes is seen by a job only in its next occurrence, and
 // plans do not know what racks and nodes have to give beside cores (ScopeUnit,
 // ScopeNode) at instants to come.
-// Of several QOS that a job lists, the one of the highest priority alone is
-// tried. Jobs that share cores (OverSubscribe) are not suspended for those of a
-// higher tier, plans regard their cores as used until the last of them ends, and
-// a job that keeps its nodes to its user or label (exclusive=user, mcs) is apart
-// only when victims are chosen. [Unenforced] names what a configuration says
-// without effect.
+// Jobs that share cores (OverSubscribe) are not suspended for those of a
+// higher tier, and plans regard their cores as used until the last of them ends.
+// [Unenforced] names what a configuration says without effect.
 package scheduler

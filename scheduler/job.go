@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -66,10 +67,11 @@ type job struct {
 	alloc   []nodeGrant
 	spec    JobSpec
 
-	steps   *jobSteps // nil without
-	plan    int32     // number of its first plan + 1, 0 none
-	resv    int32     // reservation that it runs in, 0 for none
-	resvEnd Time      // when that one ends; Never if it need not heed it
+	qoses   []qos.QOSID // that it lists, if several
+	steps   *jobSteps   // nil without
+	plan    int32       // number of its first plan + 1, 0 none
+	resv    int32       // reservation that it runs in, 0 for none
+	resvEnd Time        // when that one ends; Never if it need not heed it
 
 	acct     jobAccount
 	licenses licenseUse
@@ -127,7 +129,7 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0], prios: j.prios[:0]}
+	*j = job{id: id, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
 	t.row[id] = r
 	return r
 }

@@ -155,7 +155,7 @@ func (p *partition) points(counts []int64) float64 {
 // candidate is subject for a record of the queue.
 func (e *engine) candidate(j *job, pair int) *qos.Job {
 	q := e.subject(&j.acct, j.parts[pair], j.classes[pair], &j.licenses)
-	q.Limit = e.timeLimit(j, pair)
+	q.Limit, q.QOS = e.timeLimit(j, pair), j.pairQOS(pair)
 	return q
 }
 
@@ -187,7 +187,7 @@ func (e *engine) gate(rec record) bool {
 func (e *engine) mayStart(j *job, rec record) bool {
 	a, s := e.acct, &e.try
 	s.capNodes, s.prefer = 0, false
-	if e.par.Queue.AssocLimitStop && (stamped(a.stopped.assoc, int(j.acct.assoc), e.passNo) || stamped(a.stopped.qos, int(j.acct.qos), e.passNo)) {
+	if e.par.Queue.AssocLimitStop && (stamped(a.stopped.assoc, int(j.acct.assoc), e.passNo) || stamped(a.stopped.qos, int(j.pairQOS(int(rec.pair))), e.passNo)) {
 		if j.reason == ReasonNone || j.reason == ReasonResources {
 			j.reason = ReasonPriority
 		}
@@ -195,13 +195,13 @@ func (e *engine) mayStart(j *job, rec record) bool {
 	}
 	q := e.candidate(j, int(rec.pair))
 	if v := a.l.CheckEligible(q); !v.OK() {
-		e.limited(j, &v)
+		e.limited(j, int(rec.pair), &v)
 		return false
 	}
 	c := &e.classes.rows[j.classes[rec.pair]]
 	most, v := a.l.NodeCap(q, c.nodes.Words())
 	if !v.OK() {
-		e.limited(j, &v)
+		e.limited(j, int(rec.pair), &v)
 		return false
 	}
 	if most < int64(max(c.fit.Want, c.fit.Max)) {
@@ -213,7 +213,7 @@ func (e *engine) mayStart(j *job, rec record) bool {
 }
 
 // limited notes that a limit holds a job back.
-func (e *engine) limited(j *job, v *qos.Verdict) {
+func (e *engine) limited(j *job, pair int, v *qos.Verdict) {
 	j.reason = limitReason(v)
 	if !e.par.Queue.AssocLimitStop {
 		return
@@ -221,8 +221,8 @@ func (e *engine) limited(j *job, v *qos.Verdict) {
 	st := &e.acct.stopped
 	if v.Object.Scope == qos.ScopeAssoc {
 		stamp(&st.assoc, int(j.acct.assoc), e.passNo)
-	} else if j.acct.qos != 0 {
-		stamp(&st.qos, int(j.acct.qos), e.passNo)
+	} else if q := j.pairQOS(pair); q != 0 {
+		stamp(&st.qos, int(q), e.passNo)
 	}
 }
 
@@ -247,7 +247,7 @@ func (e *engine) admits(rec record) bool {
 	}
 	q.Nodes = a.nodes
 	if v := a.l.Admit(q); !v.OK() {
-		e.limited(j, &v)
+		e.limited(j, int(rec.pair), &v)
 		return false
 	}
 	return true
@@ -262,7 +262,7 @@ func (e *engine) admitsAsked(rec record) bool {
 	}
 	j := &e.jobs.rows[rec.row]
 	if v := a.l.Admit(e.candidate(j, int(rec.pair))); !v.OK() {
-		e.limited(j, &v)
+		e.limited(j, int(rec.pair), &v)
 		return false
 	}
 	return true
@@ -402,18 +402,18 @@ func (e *engine) qosName(j *job) string {
 	return ""
 }
 
-// flagsOf are the flags of a job's QOS and its partition's.
-func (e *engine) flagsOf(j *job, part int32) qos.Flags {
+// flagsOf are the flags of the QOS of a job's record and of its partition's.
+func (e *engine) flagsOf(j *job, pair int) qos.Flags {
 	if e.acct == nil {
 		return 0
 	}
-	return e.acct.l.FlagsOf(j.acct.qos, e.acct.partQOS[part])
+	return e.acct.l.FlagsOf(j.pairQOS(pair), e.acct.partQOS[j.parts[pair]])
 }
 
 // reserves reports whether a waiting job may keep nodes for a start in the
 // future: it may block others, and its QOS has no NoReserve (spec: backfill 2.3).
 func (e *engine) reserves(j *job, pair int) bool {
-	return e.flagsOf(j, j.parts[pair])&qos.NoReserve == 0 && e.mayPlan(j, pair)
+	return e.flagsOf(j, pair)&qos.NoReserve == 0 && e.mayPlan(j, pair)
 }
 
 // mayPlan reports whether a waiting job may block others: not if a limit holds
@@ -425,7 +425,7 @@ func (e *engine) mayPlan(j *job, pair int) bool {
 	if j.reason >= reasonLimits {
 		return false
 	}
-	return j.prio >= e.acct.l.MinPriority(e.candidate(j, pair))
+	return j.pairPrio(pair) >= e.acct.l.MinPriority(e.candidate(j, pair))
 }
 
 // placePreferred finds the node of a one-node request when the job's owner has

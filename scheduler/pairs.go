@@ -28,8 +28,8 @@ func (e *engine) rankPairs(rows []int32) {
 		if len(j.parts) < 2 {
 			continue
 		}
-		for _, part := range j.parts {
-			p.Job, p.Partition, p.QOS = append(p.Job, r), append(p.Partition, part), append(p.QOS, k.jobs.QOS[r])
+		for i, part := range j.parts {
+			p.Job, p.Partition, p.QOS = append(p.Job, r), append(p.Partition, part), append(p.QOS, e.pairColumn(j, r, i))
 		}
 		if k.rising {
 			k.jobs.Prev[r] = 0 // each pair rises on its own

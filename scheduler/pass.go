@@ -271,6 +271,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	j := &e.jobs.rows[r]
 	e.unqueue(r)
 	e.dropPlans(r)
+	e.takeQOS(j, int(rec.pair))
 	j.partIdx = rec.pair
 	j.limit = e.timeLimit(j, int(rec.pair))
 	e.takeGrants(j, r)

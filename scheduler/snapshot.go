@@ -333,6 +333,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 	}
 	j.user = e.users.intern(j.spec.User)
 	e.rank.grow(len(e.jobs.rows))
+	e.findQOS(j)
 	e.fillRow(r)
 	j.flags &^= flagQueued
 	switch {

@@ -63,6 +63,7 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAcco
 	j.begin = max(s.Begin, now)
 	j.start, j.end, j.eligible = Never, Never, Never
 	j.acct = ja
+	e.findQOS(j)
 	j.licenses, _ = e.usesOf(s)
 	e.book(j)
 	j.limit = e.timeLimit(j, 0)
@@ -303,7 +304,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 	p := &e.parts[j.parts[i]]
 	c := &e.classes.rows[j.classes[i]]
 	asked := &c.key.req
-	flags := e.flagsOf(j, j.parts[i])
+	flags, qosName := e.flagsOf(j, i), e.pairQOSName(j, i)
 	switch s := &p.spec; {
 	case s.State == PartitionDown:
 		return ReasonPartitionDown
@@ -320,7 +321,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonMaxMemPerLimit
 	case !allowed(s.AllowAccounts, s.DenyAccounts, e.accountName(j)):
 		return ReasonAccountNotAllowed
-	case e.qosName(j) != "" && !allowed(s.AllowQOS, s.DenyQOS, e.qosName(j)):
+	case len(j.qoses) > 0 && j.pairQOS(i) == 0, qosName != "" && !allowed(s.AllowQOS, s.DenyQOS, qosName):
 		return ReasonQOSNotAllowed
 	}
 	return ReasonNone

@@ -309,7 +309,7 @@ func (e *engine) accrueOn() {
 	})
 	for _, r := range a.waiting {
 		j := &e.jobs.rows[r]
-		q := e.candidate(j, 0)
+		q := e.accruer(j)
 		if a.l.AccrueRoom(q) <= 0 {
 			j.acct.late = true
 			continue
@@ -327,7 +327,7 @@ func (e *engine) accrueOff(j *job) {
 	if !j.acct.accruing {
 		return
 	}
-	e.acct.l.UnchargeAccrue(e.candidate(j, 0))
+	e.acct.l.UnchargeAccrue(e.accruer(j))
 	j.acct.accruing, j.acct.late = false, false
 }
 

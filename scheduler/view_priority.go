@@ -107,12 +107,12 @@ func (v *view) AppendPriority(dst []priority.PriorityLine, id JobID) []priority.
 		v.mf = priority.NewMultifactor(v.e.rank.cfg, &v.e.rank.cluster)
 	}
 	for i, part := range j.parts {
-		line.Partition = v.e.parts[part].spec.Name
+		line.Partition, line.QOS = v.e.parts[part].spec.Name, v.e.pairQOSName(j, i)
 		line.Breakdown = priority.Breakdown{}
 		switch {
 		case ranked:
 			k := &v.e.rank.jobs
-			pair := priority.Pairs{Job: []int32{r}, Partition: []int32{part}, QOS: []int32{k.QOS[r]}}
+			pair := priority.Pairs{Job: []int32{r}, Partition: []int32{part}, QOS: []int32{v.e.pairColumn(j, r, i)}}
 			v.mf.PairBreakdown(&line.Breakdown, k, v.e.shareColumn(), &pair, 0)
 		case j.prio == 0:
 			line.Standing = priority.Held
