@@ -199,6 +199,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.book(j)
 	j.begin = max(spec.Begin, j.submit)
 	j.limit = e.timeLimit(j, 0)
+	e.watchDeadline(r)
 	if u.Priority != nil {
 		j.flags &^= flagHeldAdmin
 		if *u.Priority == 0 {

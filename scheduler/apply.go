@@ -199,6 +199,7 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 	j.start, j.end, j.seq = Never, Never, 0
 	j.begin = begin
 	e.headQOS(j)
+	e.watchDeadline(r)
 	e.counts.Pending++
 	e.setEligible(now, r)
 	e.requeueRecords(r)

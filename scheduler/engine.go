@@ -57,6 +57,7 @@ type engine struct {
 	held         topology.NodeSet // nodes in units that running jobs have to themselves
 	busy         topology.NodeSet // scratch of keepUnits
 	holders      int              // jobs that have units to themselves
+	apart        int              // running jobs that keep others off their nodes
 	freed        uint64           // rises whenever something is freed or allowed
 	arrivals     uint64           // rises whenever a job comes or changes
 	passNo       uint64
@@ -171,8 +172,9 @@ func (t *nameTable) intern(s string) int32 {
 
 // timers hold what happens at an instant without an event.
 type timers struct {
-	limits timerHeap // end of running jobs' limits
-	begins timerHeap // begin times of pending jobs
+	limits    timerHeap // end of running jobs' limits
+	begins    timerHeap // begin times of pending jobs
+	deadlines timerHeap // when pending jobs can no longer meet theirs
 }
 
 // A timerHeap is a binary heap of (at, row, gen). Stale entries are dropped

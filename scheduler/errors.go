@@ -28,6 +28,8 @@ var (
 	ErrTopologyNever = errors.New("requested topology configuration is not available")
 	// ErrTimeMin: the minimum time exceeds the time limit.
 	ErrTimeMin = errors.New("invalid time-min specification")
+	// ErrDeadline: the job could not end by its deadline if it started at once.
+	ErrDeadline = errors.New("deadline cannot be met")
 	// ErrFeature: the feature expression is malformed or names no feature.
 	ErrFeature = errors.New("invalid feature specification")
 	// ErrPrefer: the preferred feature expression is.

@@ -20,6 +20,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 		e.arrivals++ // plans are tried again
 	}
 	dst = e.endings(dst)
+	e.missDeadlines()
 	e.wakePending()
 	e.turnReservations()
 	e.queue.merge(e.alive)
@@ -273,7 +274,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	e.dropPlans(r)
 	e.takeQOS(j, int(rec.pair))
 	j.partIdx = rec.pair
-	j.limit = e.timeLimit(j, int(rec.pair))
+	j.limit = e.startLimit(j, int(rec.pair))
 	e.takeGrants(j, r)
 	e.shareStart(j)
 	j.state = StateRunning
@@ -316,13 +317,19 @@ func (e *engine) Wake() (Time, bool) {
 	if len(e.orders) > 0 || len(e.stepping) > 0 {
 		return e.now, true
 	}
-	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins} {
+	if e.slurm.round.open {
+		return e.now, true
+	}
+	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins, &e.timers.deadlines} {
 		for len(h.items) > 0 {
 			t := h.items[0]
 			j := &e.jobs.rows[t.row]
 			stale := j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at
-			if h == &e.timers.limits {
+			switch h {
+			case &e.timers.limits:
 				stale = e.limitStale(&t)
+			case &e.timers.deadlines:
+				stale = e.deadlineStale(&t)
 			}
 			if !stale {
 				at = min(at, t.at)
@@ -350,6 +357,9 @@ func (e *engine) Wake() (Time, bool) {
 
 // countUse adds what a job holds to the totals, or takes it off.
 func (e *engine) countUse(j *job, sign int64) {
+	if e.staysApart(j, int(j.partIdx)) {
+		e.apart += int(sign)
+	}
 	u := e.use(j)
 	e.counts.CPUMilliUsed += sign * u.cpuMilli
 	e.counts.GPUMilliUsed += sign * u.gpuMilli

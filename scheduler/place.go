@@ -19,6 +19,7 @@ type scratch struct {
 	goneNo    uint64           // number of changes of gone
 
 	within topology.NodeSet // nodes that the try may use
+	kept   bool             // within lacks nodes whose jobs may not be beside the job
 	mask   topology.NodeSet // of those, the ones without a plan in the way
 	fit    topology.NodeSet // nodes that could take the request
 	cols   gres.Columns     // what they give when devices need not be near
@@ -124,7 +125,7 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 		j := &e.jobs.rows[rec.row]
 		at := j.firstTry.Add(topology.SwitchLimit(c.fit.SwitchWait, e.par.Select.MaxSwitchWait))
 		e.nextSwitch = min(e.nextSwitch, at)
-	case free && s.capNodes == 0 && s.uses == nil:
+	case free && s.capNodes == 0 && s.uses == nil && !s.kept:
 		e.rememberFailure(c, rec, limit)
 	}
 	return s.found
@@ -146,6 +147,9 @@ func (e *engine) openFit(rec record) *class {
 	e.keepKinds(c, e.now)
 	if s.narrow = e.sharing; e.claiming(j) {
 		e.keepOwn(j)
+		s.narrow = true
+	}
+	if s.kept = e.keepApart(&s.within, j, int(rec.pair), e.now); s.kept {
 		s.narrow = true
 	}
 	e.keepReserved(rec, e.now, e.timeLimit(j, int(rec.pair)))

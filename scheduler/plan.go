@@ -261,7 +261,7 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		return dst
 	}
 	if par.Interval > 0 {
-		if e.now < e.nextBF {
+		if e.now < e.nextBF && !e.slurm.round.open {
 			return dst
 		}
 		e.nextBF = e.now.Add(par.Interval)

@@ -188,6 +188,7 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 		e.keepOwn(j)
 	}
 	e.keepScoped(&e.jobs.rows[s.record.row], e.now)
+	e.keepApart(&t.within, &e.jobs.rows[s.record.row], int(s.record.pair), e.now)
 	e.blockReserved()
 	for _, n := range p.owned {
 		if t.within.Has(n) {

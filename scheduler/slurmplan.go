@@ -11,43 +11,39 @@ type slurmPlanner struct {
 	nodes  nodeMap
 	avail  topology.NodeSet
 	chosen topology.NodeSet
-	seenIn []uint64 // by row: number of the pass that last tried the job
-	parts  []partCount
-	users  []int32 // tries by user
-	pairs  map[userPart]int32
+	steps  int64 // node tests of this call
+	round  slurmRound
+	byPart []partCount
 }
 
 // A partCount counts a partition's tries and plans of a planning pass.
 type partCount struct{ tries, plans int32 }
-
-// A userPart is a user in a partition.
-type userPart struct{ user, part int32 }
 
 func (p *slurmPlanner) init(nodes int) {
 	p.avail.Init(nodes)
 	p.chosen.Init(nodes)
 }
 
-// begin starts a planning pass.
+// slurmBegin starts a planning pass, or goes on with one that used up its steps.
 func (e *engine) slurmBegin() {
 	p := &e.slurm
 	e.plans.clear()
 	e.collectEnds()
 	e.try.withdrawn = false
+	p.steps = 0
 	p.nodes.reset(e.now, e.par.Plan.Window, e.par.Plan.Resolution, len(e.nodes))
-	p.seenIn = append(p.seenIn, make([]uint64, max(len(e.jobs.rows)-len(p.seenIn), 0))...)
-	p.parts = append(p.parts[:0], make([]partCount, len(e.parts))...)
-	p.users = append(p.users[:0], make([]int32, len(e.users.names))...)
-	clear(p.pairs)
-	if p.pairs == nil {
-		p.pairs = make(map[userPart]int32)
-	}
 	if e.par.Plan.RunningReserve {
 		for i := range e.plans.ends {
 			x := &e.plans.ends[i]
 			p.nodes.reserve(e.nodesOfJob(x.job), e.now, x.at)
 		}
 	}
+	if p.round.open {
+		e.slurmResume()
+		return
+	}
+	p.round.clear(len(e.jobs.rows))
+	p.byPart = append(p.byPart[:0], make([]partCount, len(e.parts))...)
 }
 
 // nodesOfJob lists the nodes of a running job in the scratch.
@@ -60,15 +56,26 @@ func (e *engine) nodesOfJob(r int32) []topology.NodeID {
 }
 
 // slurmPlan is Slurm's backfill pass: every record in order of rank is tried
-// beside the whole nodes that earlier ones planned for (spec: backfill 2.3).
+// beside the whole nodes that earlier ones planned for (spec: backfill 2.3). A
+// pass that has used up its steps goes on in the next call, with the records
+// that it has not come to.
 func (e *engine) slurmPlan(dst []Decision) []Decision {
-	par := &e.par.Plan
+	par, p := &e.par.Plan, &e.slurm
 	e.slurmBegin()
 	e.plans.inPass = true
-	tested, starts := int32(0), int32(0)
+	r := &p.round
+	r.open = false
 	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]
-		if j.qgen != rec.gen || !e.slurmCounts(j, rec) {
+		if j.qgen != rec.gen || r.done(rec) {
+			continue
+		}
+		if par.MaxSteps > 0 && p.steps >= par.MaxSteps {
+			r.open = true
+			break
+		}
+		first := r.mark(rec)
+		if !e.slurmCounts(j, rec) {
 			continue
 		}
 		if !e.gate(rec) && !e.waitsForLicenses(j) {
@@ -77,61 +84,19 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 			}
 			continue
 		}
-		if tested++; par.MaxTest > 0 && tested > par.MaxTest {
+		if r.tested++; par.MaxTest > 0 && r.tested > par.MaxTest {
 			break
 		}
 		if e.prefers(j, rec.pair) {
-			var n int32
-			dst, n = e.slurmPreferred(dst, rec)
-			if starts += n; par.MaxStarts > 0 && starts >= par.MaxStarts {
+			dst = e.slurmPreferred(dst, rec)
+		} else {
+			var full bool
+			if dst, full = e.slurmTry(dst, rec, first); full {
 				break
 			}
-			continue
 		}
-		first := e.slurm.seenIn[rec.row] != e.passNo
-		e.slurm.seenIn[rec.row] = e.passNo
-		if first {
-			j.start, j.end = Never, Never
-		}
-		if !e.gate(rec) && !e.waitsForLicenses(j) {
-			continue
-		}
-		t, limit, ok := e.slurmEarliest(rec)
-		if (!ok || t > e.now) && e.pre.on {
-			dst = e.preemptBeside(dst, rec, limit)
-			if j.running() {
-				e.addRunningEnd(rec.row)
-				starts++
-				continue
-			}
-			t, limit, ok = e.slurmEarliest(rec)
-		}
-		if !ok {
-			continue
-		}
-		if t <= e.now {
-			if !e.admits(rec) {
-				continue
-			}
-			dst = e.start(dst, rec, true)
-			e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
-			e.addRunningEnd(rec.row)
-			if starts++; par.MaxStarts > 0 && starts >= par.MaxStarts {
-				break
-			}
-			continue
-		}
-		if first || t < j.start {
-			j.start, j.end = t, t.Add(e.timeLimit(j, int(rec.pair)))
-		}
-		if j.reason == ReasonNone {
-			j.reason = ReasonPriority
-		}
-		if e.blocks(j) && e.reserves(j, int(rec.pair)) {
-			if par.MaxSlots > 0 && len(e.slurm.nodes.slots) >= int(par.MaxSlots) {
-				break // the map is full: shown, and nothing kept
-			}
-			e.slurmReserve(rec, t, limit, first)
+		if par.MaxStarts > 0 && r.starts >= par.MaxStarts {
+			break
 		}
 	}
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
@@ -139,42 +104,89 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 	return dst
 }
 
-// slurmPreferred starts a record that only prefers, if it can start now, and
-// counts it.
-func (e *engine) slurmPreferred(dst []Decision, rec record) ([]Decision, int32) {
+// slurmTry starts a record, or plans for it; first says that none of its job
+// came before in this pass. It reports whether the map is full: the job is shown
+// its start then, and nothing is kept.
+func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision, full bool) {
+	par, p := &e.par.Plan, &e.slurm
+	j := &e.jobs.rows[rec.row]
+	if first {
+		j.start, j.end = Never, Never
+	}
 	t, limit, ok := e.slurmEarliest(rec)
-	if !ok || t > e.now || !e.admits(rec) {
-		return dst, 0
+	if (!ok || t > e.now) && e.pre.on {
+		dst = e.preemptBeside(dst, rec, limit)
+		if j.running() {
+			e.addRunningEnd(rec.row)
+			p.round.starts++
+			return dst, false
+		}
+		t, limit, ok = e.slurmEarliest(rec)
+	}
+	if !ok {
+		return dst, false
+	}
+	if t <= e.now {
+		return e.slurmStart(dst, rec, limit), false
+	}
+	if first || t < j.start {
+		j.start, j.end = t, t.Add(e.timeLimit(j, int(rec.pair)))
+	}
+	if j.reason == ReasonNone {
+		j.reason = ReasonPriority
+	}
+	if e.blocks(j) && e.reserves(j, int(rec.pair)) {
+		if par.MaxSlots > 0 && len(p.nodes.slots) >= int(par.MaxSlots) {
+			return dst, true
+		}
+		e.slurmReserve(rec, t, limit, first)
+	}
+	return dst, false
+}
+
+// slurmStart starts a record whose place is in the scratch, if limits allow.
+func (e *engine) slurmStart(dst []Decision, rec record, limit time.Duration) []Decision {
+	if !e.admits(rec) {
+		return dst
 	}
 	dst = e.start(dst, rec, true)
 	e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
 	e.addRunningEnd(rec.row)
-	return dst, 1
+	e.slurm.round.starts++
+	return dst
 }
 
-// slurmCounts counts a try against the bounds by partition and user, and
-// reports whether it may be made (spec: backfill 2.1).
+// slurmPreferred starts a record that only prefers, if it can start now.
+func (e *engine) slurmPreferred(dst []Decision, rec record) []Decision {
+	t, limit, ok := e.slurmEarliest(rec)
+	if !ok || t > e.now {
+		return dst
+	}
+	return e.slurmStart(dst, rec, limit)
+}
+
+// slurmCounts counts a try against the bounds by partition, user and
+// association, and reports whether it may be made: the bound of associations
+// replaces that of users (spec: backfill 2.1).
 func (e *engine) slurmCounts(j *job, rec record) bool {
-	par, p := &e.par.Plan, &e.slurm
+	par, r := &e.par.Plan, &e.slurm.round
 	part := j.parts[rec.pair]
-	n := &p.parts[part]
-	if par.MaxPart > 0 && n.tries >= par.MaxPart {
-		return false
-	}
-	maxUser := par.MaxUser
+	n := &e.slurm.byPart[part]
+	who := r.user(j.user)
+	most := par.MaxUser
 	if par.MaxAssoc > 0 {
-		maxUser = par.MaxAssoc
+		most = par.MaxAssoc
+		if e.acct != nil {
+			who = r.assoc(int32(j.acct.assoc))
+		}
 	}
-	u := userPart{j.user, part}
-	switch {
-	case maxUser > 0 && p.users[j.user] >= maxUser, par.MaxUserPart > 0 && p.pairs[u] >= par.MaxUserPart:
+	pair := r.userPart(j.user, part, par.MaxUserPart > 0)
+	if par.MaxPart > 0 && n.tries >= par.MaxPart || most > 0 && *who >= most || par.MaxUserPart > 0 && *pair >= par.MaxUserPart {
 		return false
 	}
 	n.tries++
-	p.users[j.user]++
-	if par.MaxUserPart > 0 {
-		p.pairs[u]++
-	}
+	*who++
+	*pair++
 	return true
 }
 
@@ -211,10 +223,13 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 				}
 			} else if ok && (later == 0 || p.nodes.floor(t) <= later) {
 				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
-				if clash = clash || e.resvClash(rec, t, limit); t <= e.now || !clash {
+				clash = clash || e.resvClash(rec, t, limit)
+				switch {
+				case t > e.lastStart(j):
+					return Never, limit, false
+				case t <= e.now || !clash:
 					return t, limit, true
-				}
-				if t > from {
+				case t > from:
 					later = t
 				}
 			}
@@ -251,7 +266,7 @@ func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Tim
 func (e *engine) slurmReserve(rec record, t Time, limit time.Duration, first bool) {
 	par, p := &e.par.Plan, &e.slurm
 	j := &e.jobs.rows[rec.row]
-	n := &p.parts[j.parts[rec.pair]]
+	n := &p.byPart[j.parts[rec.pair]]
 	if par.OnePlanPerJob && !first || par.PartPlans > 0 && n.plans >= par.PartPlans {
 		return
 	}
@@ -259,10 +274,11 @@ func (e *engine) slurmReserve(rec record, t Time, limit time.Duration, first boo
 	x := e.plans.add()
 	x.row, x.start, x.end = rec.row, t, t.Add(limit)
 	x.grants = copyGrants(x.grants, e.try.nodes, e.try.grants)
-	if t > e.now.Add(par.Window) {
-		return
+	kept := par.Window == Infinite || t <= e.now.Add(par.Window)
+	p.round.hold(rec, t, t.Add(limit), e.try.nodes, kept)
+	if kept {
+		p.nodes.reserve(e.try.nodes, t, t.Add(limit))
 	}
-	p.nodes.reserve(e.try.nodes, t, t.Add(limit))
 }
 
 // slurmLimit gives a job that started with its least limit as much of the limit

@@ -130,6 +130,7 @@ func (e *engine) visitState(c *codec) {
 		e.checkLists(c)
 		e.holdUnits()
 	}
+	e.visitSlurm(c)
 	e.visitRows(c, &e.pre.lenders)
 	e.visitEvictions(c)
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
@@ -368,6 +369,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 		e.pushLimit(r)
 	case j.state == StatePending:
 		e.counts.Pending++
+		e.watchDeadline(r)
 		if j.flags&(flagHeldUser|flagHeldAdmin) == 0 && j.eligible == Never {
 			e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
 		}

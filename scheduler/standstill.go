@@ -21,7 +21,12 @@ func (e *engine) standstill(rec record) {
 		e.withdraw(c.list)
 		return
 	}
-	p := &e.parts[j.parts[rec.pair]]
+	e.blockPart(rec)
+}
+
+// blockPart stops the partition of a record for those that follow in this pass.
+func (e *engine) blockPart(rec record) {
+	p := &e.parts[e.jobs.rows[rec.row].parts[rec.pair]]
 	p.failedIn = e.passNo
 	if len(e.parts) > 1 {
 		e.withdraw(&p.nodes)
@@ -50,6 +55,10 @@ func (e *engine) lacksNodes(j *job, c *class) bool {
 		}
 	}
 	if there.Count() < int(c.min) {
+		if c.one && c.list != nil {
+			j.reason = ReasonReqNodeNotAvail
+			return true
+		}
 		j.reason = ReasonNodesDown
 		return false
 	}

@@ -30,6 +30,10 @@ func (e *engine) submit(now Time, ev *Event) error {
 		e.dropUnused(classes)
 		return err
 	}
+	if err := e.checkDeadline(now, s, parts); err != nil {
+		e.dropUnused(classes)
+		return err
+	}
 	ja, err := e.account("submit", s, parts, classes, false)
 	if err == nil {
 		err = e.resvServes(s, &ja, parts, classes)
@@ -44,6 +48,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
 	e.observe(now, c)
 	e.counts.Pending++
+	e.watchDeadline(r)
 	e.setEligible(now, r)
 	e.requeueRecords(r)
 	return nil

@@ -100,6 +100,7 @@ func (e *engine) takeOff(r int32) {
 func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.Duration) bool {
 	s := &e.try
 	s.found, s.hold, s.refusal, s.layer = false, false, topology.Refusal{}, -1
+	e.slurm.steps += int64(avail.Count()) + 1
 	c := &e.classes.rows[e.jobs.rows[rec.row].classes[rec.pair]]
 	s.within.Copy(c.nodes)
 	s.within.And(avail)
@@ -107,6 +108,7 @@ func (e *engine) tryOn(rec record, avail *topology.NodeSet, t Time, limit time.D
 		e.keepUnitsAt(c, t)
 	}
 	e.keepKinds(c, t)
+	s.kept = e.keepApart(&s.within, &e.jobs.rows[rec.row], int(rec.pair), t)
 	e.keepReserved(rec, t, limit)
 	all := c.all
 	c.all = false

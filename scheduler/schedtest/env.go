@@ -16,7 +16,7 @@ import (
 // RunScript runs a golden script against schedulers that make returns. A
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
-//	cluster [profile=slurm] [plan=none] [depth=1] [promise=kept] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
+//	cluster [profile=slurm] [bf_max_job_test=2 and other words of SchedulerParameters] [plan=none] [depth=1] [promise=kept] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
 //	  [slice=30] [signals] [window=3600 budget=2 shield=1] [settle=60]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
@@ -26,7 +26,7 @@ import (
 //	qos=high prio=10 flags=DenyOnLimit MaxTRESPerUser=cpu=4 | lic=matlab total=2
 //	  accounts, users, QOS, licences and their limits; enforce=limits,qos
 //	submit now=0
-//	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q
+//	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q timemin=30 deadline=90
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
@@ -217,6 +217,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		Signals: a.has("signals"), Window: a.seconds("window"), Budget: int32(a.num("budget")), Shield: int32(a.num("shield")),
 		Settle: a.seconds("settle"),
 	}
+	planFields(&c, a)
 	c.Parameters.KillWait = a.seconds("killwait")
 	c.Parameters.Plan.Licenses = a.has("bf_licenses")
 	c.Parameters.ResvOverRun = a.seconds("overrun")
@@ -262,6 +263,11 @@ func partition(f fields) scheduler.PartitionSpec {
 		MinNodes: int32(f.num("minnodes")), MaxNodes: int32(f.num("maxnodes")), AllowAccounts: f.list("allow"),
 		PreemptMode: f["mode"], GraceTime: f.seconds("grace"), QOS: f["pqos"], BillingWeights: f["billing"],
 		Oversubscribe: f["share"],
+	}
+	if f["alone"] != "" {
+		if err := p.Exclusive.UnmarshalText([]byte(f["alone"])); err != nil {
+			panic(err)
+		}
 	}
 	if f.has("tier") {
 		t := uint16(f.num("tier"))
@@ -315,6 +321,7 @@ func jobOf(f fields) scheduler.JobSpec {
 		j.Mem, j.MemMiB = scheduler.MemPerNode, f.num("mem")
 	}
 	j.Oversubscribe = f.has("s")
+	planOptions(&j, f)
 	if f["requeue"] == "no" {
 		j.Requeue = -1
 	}
