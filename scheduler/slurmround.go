@@ -159,10 +159,15 @@ func (e *engine) visitSlurm(c *codec) {
 		num(c, &x.plans)
 	})
 	e.visitMasks(c)
-	holds := r.holds[:r.n]
+	var holds []mapHold
+	for i := range r.holds[:r.n] {
+		if x := &r.holds[i]; e.jobs.rows[x.row].qgen == x.gen {
+			holds = append(holds, *x)
+		}
+	}
 	list(c, &holds, func(c *codec, x *mapHold) {
 		e.visitRow(c, &x.row)
-		num(c, &x.gen)
+		x.gen = e.jobs.rows[x.row].qgen
 		c.bool(&x.kept)
 		num(c, &x.start)
 		num(c, &x.end)
@@ -197,7 +202,7 @@ func (e *engine) visitMasks(c *codec) {
 	list(c, &rows, func(c *codec, row *int32) {
 		e.visitRow(c, row)
 		if c.err == nil {
-			num(c, &r.masks[*row].gen)
+			r.masks[*row].gen = e.jobs.rows[*row].qgen
 			c.uint(&r.masks[*row].pairs)
 		}
 	})

@@ -130,7 +130,6 @@ func (e *engine) visitState(c *codec) {
 		e.checkLists(c)
 		e.holdUnits()
 	}
-	e.visitSlurm(c)
 	e.visitRows(c, &e.pre.lenders)
 	e.visitEvictions(c)
 	list(c, &e.orders, func(c *codec, o *pendingOrder) {
@@ -147,6 +146,7 @@ func (e *engine) visitState(c *codec) {
 		}
 	})
 	e.visitQueue(c)
+	e.visitSlurm(c)
 	e.visitFailures(c)
 	e.visitPlacement(c)
 	e.visitIdleInstances(c)
