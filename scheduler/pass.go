@@ -389,12 +389,3 @@ func (e *engine) use(j *job) jobUse {
 	}
 	return u
 }
-
-// roundUp rounds t up to the grain of plans.
-func (e *engine) roundUp(t Time) Time {
-	g := Time(e.par.Plan.Resolution / time.Microsecond)
-	if g <= 1 || t == Never {
-		return t
-	}
-	return (t + g - 1) / g * g
-}
