@@ -86,7 +86,8 @@ func (e *engine) checkQueue(fail func(string, ...any)) {
 	s := e.queue.sorted
 	seen := make(map[JobID]int16)
 	for i := range s {
-		if i > 0 && compareRecords(s[i-1], s[i]) >= 0 {
+		// A record that a newer one replaces may stand beside it.
+		if i > 0 && (compareRecords(s[i-1], s[i]) > 0 || compareRecords(s[i-1], s[i]) == 0 && e.alive(&s[i-1]) && e.alive(&s[i])) {
 			fail("queue not sorted at %d", i)
 		}
 		if e.alive(&s[i]) {
