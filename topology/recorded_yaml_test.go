@@ -7,8 +7,8 @@ import (
 )
 
 // unmarshalYAML reads the YAML that recorded topology.yaml files are written
-// in: mappings and sequences by indentation, plain scalars, and flow mappings
-// of numbers. The house's YAML reader stands in scheduler/slurmconf; a test here
+// in: mappings and sequences by indentation, plain and quoted scalars, and flow
+// forms of a line. The house's YAML reader stands in scheduler/slurmconf; a test here
 // that required it would put it into the go.sum of everyone who imports this
 // package.
 func unmarshalYAML(text string, v any) error {
@@ -69,7 +69,7 @@ func (r *yamlReader) block(in int) any {
 			continue
 		}
 		key, value, ok := strings.Cut(body, ":")
-		if !ok {
+		if !ok || strings.HasPrefix(body, "{") || strings.HasPrefix(body, "[") {
 			return yamlScalar(body)
 		}
 		if value = strings.TrimSpace(value); value != "" {
@@ -84,18 +84,49 @@ func (r *yamlReader) block(in int) any {
 	return fields
 }
 
+// yamlScalar reads a scalar, or a flow mapping or sequence that ends on its
+// line.
 func yamlScalar(s string) any {
-	if inner, ok := strings.CutPrefix(s, "{"); ok {
-		fields := map[string]any{}
-		for f := range strings.SplitSeq(strings.TrimSuffix(inner, "}"), ",") {
-			key, value, _ := strings.Cut(f, ":")
-			fields[strings.TrimSpace(key)] = yamlScalar(strings.TrimSpace(value))
-		}
-		return fields
+	if strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") {
+		v, _ := yamlFlow(s)
+		return v
 	}
 	var v any
 	if json.Unmarshal([]byte(s), &v) == nil {
 		return v
 	}
 	return s
+}
+
+// yamlFlow reads one flow value from the beginning of s and returns what
+// follows it.
+func yamlFlow(s string) (any, string) {
+	s = strings.TrimSpace(s)
+	switch {
+	case strings.HasPrefix(s, "["):
+		list := []any{}
+		for s = strings.TrimSpace(s[1:]); s != "" && s[0] != ']'; s = strings.TrimSpace(s) {
+			var v any
+			v, s = yamlFlow(s)
+			list = append(list, v)
+			s = strings.TrimPrefix(strings.TrimSpace(s), ",")
+		}
+		return list, strings.TrimPrefix(s, "]")
+	case strings.HasPrefix(s, "{"):
+		fields := map[string]any{}
+		for s = strings.TrimSpace(s[1:]); s != "" && s[0] != '}'; s = strings.TrimSpace(s) {
+			key, rest, _ := strings.Cut(s, ":")
+			fields[strings.TrimSpace(key)], s = yamlFlow(rest)
+			s = strings.TrimPrefix(strings.TrimSpace(s), ",")
+		}
+		return fields, strings.TrimPrefix(s, "}")
+	case strings.HasPrefix(s, "\""):
+		text, rest, _ := strings.Cut(s[1:], "\"")
+		return text, rest
+	}
+	end := strings.IndexAny(s, ",]}")
+	if end < 0 {
+		end = len(s)
+	}
+	return yamlScalar(strings.TrimSpace(s[:end])), s[end:]
 }
