@@ -9,3 +9,25 @@ func AlwaysPropose(s Scheduler) { s.(*engine).pre.cost.always = true }
 
 // SlurmSteps is the number of node tests of the last planning pass in Slurm mode.
 func SlurmSteps(s Scheduler) int64 { return s.(*engine).slurm.steps }
+
+// StartsLeft lists the jobs that wait though they would fit now beside what runs
+// and what is planned for others: each is tried node by node, without calendars.
+func StartsLeft(s Scheduler) []JobID {
+	e, err := s.(*engine).fork()
+	if err != nil {
+		panic(err)
+	}
+	var left []JobID
+	for _, rec := range e.records() {
+		j := &e.jobs.rows[rec.row]
+		if j.qgen != rec.gen || !e.gate(rec) {
+			continue
+		}
+		e.plans.skip = rec.row
+		e.freed++ // nothing is remembered
+		if e.tryNow(rec, &e.plans) && e.admits(rec) {
+			left = append(left, rec.id)
+		}
+	}
+	return left
+}
