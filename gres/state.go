@@ -152,7 +152,7 @@ func (p *Pool) Ask(c ClassID) (Digest, bool) {
 }
 
 // Coarse returns a digest that d covers, and that few digests share: devices
-// are cut to a power of two, CPUs and memory to half of the largest node or
+// above eight are cut to a power of two, CPUs and memory to half of the largest node or
 // none.
 func (p *Pool) Coarse(d Digest) Digest {
 	var out uint64
@@ -170,7 +170,7 @@ func (p *Pool) Coarse(d Digest) Digest {
 				v = 0
 			}
 		default:
-			for v&(v-1) != 0 {
+			for v > 8 && v&(v-1) != 0 {
 				v &= v - 1
 			}
 		}

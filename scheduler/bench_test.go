@@ -11,14 +11,25 @@ import (
 // gpuCluster returns a scheduler of nodes with 64 cores and 8 GPUs.
 func gpuCluster(tb testing.TB, nodes int, par scheduler.Parameters) scheduler.Scheduler {
 	tb.Helper()
-	s, err := scheduler.New(scheduler.Config{
-		Nodes:      []scheduler.NodeSpec{{Names: fmt.Sprintf("n[1-%d]", nodes), Sockets: 2, CoresPerSocket: 32, MemMiB: 1 << 20, GRES: "gpu:8"}},
-		Parameters: par,
-	}, nil)
+	cfg := scheduler.Config{Parameters: par}
+	for _, names := range hostlists(nodes) {
+		cfg.Nodes = append(cfg.Nodes, scheduler.NodeSpec{Names: names, Sockets: 2, CoresPerSocket: 32, MemMiB: 1 << 20, GRES: "gpu:8"})
+	}
+	s, err := scheduler.New(cfg, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return s
+}
+
+// hostlists names so many nodes in lists that are not too long.
+func hostlists(nodes int) []string {
+	const most = 50000
+	var out []string
+	for i := 0; i < nodes; i += most {
+		out = append(out, fmt.Sprintf("n[%d-%d]", i+1, min(i+most, nodes)))
+	}
+	return out
 }
 
 // round submits jobs first to last that ask one GPU each, and returns what

@@ -63,11 +63,11 @@ type class struct {
 	asked       uint64      // number of the pass, and of withdrawals, for which servable says
 	askedGone   uint64      // whether the nodes that are there could serve it if idle
 	servable    bool
-	futile      uint64 // number of the pass in which it failed beside plans
 	futileResv  int32
-	futileLimit time.Duration
-	memo        searchMemo // of victims
-	futileAt    int        // changes of the pass before it
+	futileAt    uint64        // change up to which it is known to fail now beside the plans, see planner.logBase
+	futileLimit time.Duration // for at least so long
+	leastLimit  time.Duration // of the records that have asked so
+	memo        searchMemo    // of victims
 }
 
 // A classTable interns classes.
@@ -93,7 +93,7 @@ func (e *engine) internClass(key *classKey, build func(*class)) int32 {
 		t.rows = append(t.rows, class{})
 	}
 	c := &t.rows[id]
-	*c = class{key: *key, req: key.req}
+	*c = class{key: *key, req: key.req, leastLimit: Infinite}
 	build(c)
 	c.pool = e.pool.AddClass(&c.req)
 	t.ids[*key] = id

@@ -96,6 +96,7 @@ type planner struct {
 	owned        []topology.NodeID
 	only         topology.NodeSet
 	log          []topology.NodeID // nodes on which something has become free in this pass
+	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
 	order        []int32           // booked plans in order of the queue
 	skip         int32             // row of the job whose plans do not count, -1 none
 	lifted       bool              // plans below the record at hand have made room

@@ -37,6 +37,9 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 	p.inPass = true
 	e.syncPlans()
 	all := e.loose()
+	if all {
+		p.logBase += 1 << 32 // what classes know of failing is void
+	}
 	e.orderPlans(all)
 	e.try.withdrawn = false
 	starts := int32(0)
@@ -58,6 +61,7 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 	for id := range p.all[:p.n] {
 		p.all[id].checked = 0
 	}
+	p.logBase += uint64(len(p.log))
 	p.log = p.log[:0]
 	p.vacant.Clear()
 	p.seen, p.seenNoted = planSeen{e.freed, e.seq, e.arrivals, true}, p.noted
@@ -89,7 +93,11 @@ func (e *engine) orderPlans(all bool) {
 	if p.n == len(p.free) {
 		return
 	}
+	left := p.n - len(p.free)
 	for i, rec := range e.records() {
+		if left == 0 {
+			break
+		}
 		j := &e.jobs.rows[rec.row]
 		if j.plan == 0 || j.qgen != rec.gen {
 			continue
@@ -101,6 +109,7 @@ func (e *engine) orderPlans(all bool) {
 				x.checked = -1
 			}
 			p.order = append(p.order, id)
+			left--
 		}
 	}
 	if e.par.Plan.Promise != PromiseBestEffort {
@@ -127,7 +136,18 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 	var w walk
 	tested := int32(0)
 	p.lifted = false
-	for i, rec := range e.records() {
+	plain := e.acct == nil && len(e.licenses.pools) == 0 && !e.pre.on && !e.sharing && len(e.resv.all) == 0
+	records := e.records()
+	for i := range records {
+		r := &records[i]
+		if r.told && plain && w.blocked && par.Depth > 0 && w.held >= par.Depth && par.MaxTest == 0 {
+			// It waits like the others of its class.
+			if c := &e.classes.rows[r.class]; c.futileLimit <= c.leastLimit && e.futile(c, c.leastLimit) {
+				continue
+			}
+		}
+		r.told = false
+		rec := *r
 		j := &e.jobs.rows[rec.row]
 		if j.qgen != rec.gen {
 			continue
@@ -136,7 +156,7 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 			break
 		}
 		w.rec, w.pos, w.id = rec, int32(i), e.planOf(&rec)
-		w.licences = false
+		w.licences, w.told = false, false
 		if !e.gate(rec) {
 			if dst = e.reclaimLicenses(dst, rec); j.running() {
 				e.started(&w)
@@ -164,6 +184,7 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 		if j = &e.jobs.rows[rec.row]; j.running() {
 			*starts++
 		}
+		r.told = w.told
 	}
 	return dst
 }
@@ -177,6 +198,7 @@ type walk struct {
 	blocked  bool  // one above it waits
 	room     bool  // fewer plans than Depth are above it
 	licences bool  // it waits for licences at least
+	told     bool  // it waits like others of its class
 }
 
 // waits notes that a record with a plan waits.
@@ -481,11 +503,12 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
 	if !may {
-		if until = e.now + 1; c.futile == e.passNo && limit >= c.futileLimit && c.futileAt == len(p.log) {
+		if until = e.now + 1; c.futileResv == w.rec.resv && e.futile(c, limit) {
 			if w.blocked && plannable(j.reason) {
 				j.reason = ReasonPriority
 			}
 			e.losePlan(w)
+			w.told = !prefers && j.reason == ReasonPriority
 			return dst
 		}
 	}
@@ -505,7 +528,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	if w.licences {
 		why = ReasonLicenses
 	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 {
-		c.futile, c.futileLimit, c.futileAt = e.passNo, limit, len(p.log)
+		c.futileResv, c.futileLimit, c.futileAt = w.rec.resv, limit, p.logBase+uint64(len(p.log))
 	}
 	j.reason = why
 	if e.pre.on {
@@ -523,6 +546,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	}
 	if !may || !plannable(why) && !w.licences {
 		e.losePlan(w)
+		w.told = !may && j.reason == ReasonPriority
 		return dst
 	}
 	if !e.admitsAsked(w.rec) {
@@ -622,4 +646,37 @@ func (e *engine) keptPlans() *planner {
 func (e *engine) loose() bool {
 	p := &e.plans
 	return !p.seen.valid || p.seen.freed-p.seenNoted != e.freed-p.noted
+}
+
+// maxFutile is how many changes are looked at one by one for a class that could
+// not start before them.
+const maxFutile = 64
+
+// futile reports whether records of a class are known not to fit now beside the
+// plans for at least limit: none did, and no node on which something has become
+// free since would take one.
+func (e *engine) futile(c *class, limit time.Duration) bool {
+	p := &e.plans
+	at := p.logBase + uint64(len(p.log))
+	if limit < c.futileLimit || c.futileAt < p.logBase || c.futileAt == 0 {
+		return false
+	}
+	if c.futileAt == at {
+		return true
+	}
+	ask, ok := e.pool.Ask(c.pool)
+	rest := p.log[c.futileAt-p.logBase:]
+	if !ok || len(rest) > maxFutile || c.unitsAlone || e.holders > 0 {
+		return false
+	}
+	for _, n := range rest {
+		if !c.nodes.Has(n) || !e.up.Has(n) {
+			continue
+		}
+		if start, _ := p.cal[n].window(ask, spanOf(c.futileLimit), e.now, 1); start <= e.now {
+			return false
+		}
+	}
+	c.futileAt = at
+	return true
 }

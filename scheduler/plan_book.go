@@ -118,9 +118,15 @@ func (e *engine) bookRunning(r int32) {
 func (e *engine) catchUp() {
 	p := &e.plans
 	for len(p.stales) > 0 {
+		many := len(p.stales) > len(p.cal)/8
+		if many {
+			p.bounds.reset()
+		}
 		for _, n := range p.stales {
 			e.rebuild(n)
-			p.bounds.drop(n)
+			if !many {
+				p.bounds.drop(n)
+			}
 		}
 		p.stale.Clear()
 		p.stales = p.stales[:0]

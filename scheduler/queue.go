@@ -17,6 +17,8 @@ type record struct {
 	pair   int16 // index in the job's partition list
 	order  int16 // place among the job's records of one partition
 	resv   int32 // reservation it would start in, 0 for none
+	told   bool  // the job shows that it waits behind others, and has no plan
+	class  int32 // of the pair
 }
 
 func compareRecords(a, b record) int {

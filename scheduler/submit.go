@@ -287,9 +287,11 @@ func (e *engine) pushRecords(r int32) {
 		for _, c := range choices {
 			j.records++
 			e.queue.push(record{
-				key: e.keyOf(j, i, c.id), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i), resv: c.id, order: c.order,
+				key: e.keyOf(j, i, c.id), submit: j.submit, id: j.id, row: r, gen: j.qgen, pair: int16(i), resv: c.id, order: c.order, class: j.classes[i],
 			})
 		}
+		k := &e.classes.rows[j.classes[i]]
+		k.leastLimit = min(k.leastLimit, e.timeLimit(j, i))
 	}
 	if j.records > 0 {
 		j.flags |= flagQueued
