@@ -252,8 +252,9 @@ type PlanParameters struct {
 	// WindowLinear is the growth of the window of tried ends. Slurm:
 	// bf_window_linear.
 	WindowLinear time.Duration `json:",omitempty"`
-	// MaxSteps bounds the work of one planning pass, in node tests; 0 none.
-	// The pass goes on where it stopped. Stands for Slurm's bf_max_time.
+	// MaxSteps bounds the work that profile Best spends in a pass on moving
+	// plans to earlier starts, in looks at a node; 0 is 12,000. What can start
+	// now starts in any case. Stands for Slurm's bf_max_time.
 	MaxSteps int64 `json:",omitempty"`
 	// MaxSlots bounds the slots of the map: a planning pass ends at the first
 	// job that would plan when the map has as many. Default: MaxTest in profile

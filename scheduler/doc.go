@@ -26,8 +26,11 @@
 // costs a step a waiting job, plus for each class of equal requests one
 // placement: for one-node requests a few steps of the pool's index, for others a
 // look-up a node and the fit. A class that failed is not tried again until
-// something is freed. A plan walks the expected endings of what runs. Passes
-// allocate nothing in steady state; planning may grow its arena.
+// something is freed. Plans of profile Best are kept between passes, on a calendar of
+// every node: a plan costs a look at the nodes whose bounds lie before its start,
+// a pass after an early end a look at the plans that the freed nodes may serve, and
+// a bounded number of moves. Passes allocate nothing in steady state; planning may
+// grow its arena.
 //
 // It leaves to the embedding program: launching, storing, and telling the time.
 //
