@@ -503,7 +503,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
 	if !may {
-		if until = e.now + 1; c.futileResv == w.rec.resv && e.futile(c, limit) {
+		if until = e.now + 1; !e.pre.on && e.futile(c, limit) {
 			if w.blocked && plannable(j.reason) {
 				j.reason = ReasonPriority
 			}
