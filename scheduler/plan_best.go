@@ -503,12 +503,12 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
 	if !may {
-		if until = e.now + 1; !e.pre.on && e.futile(c, limit) {
-			if w.blocked && plannable(j.reason) {
+		if until = e.now + 1; !e.pre.on && w.blocked && plannable(j.reason) && c.list == nil && e.futile(c, limit) {
+			if !prefers {
 				j.reason = ReasonPriority
 			}
 			e.losePlan(w)
-			w.told = !prefers && j.reason == ReasonPriority
+			w.told = !prefers
 			return dst
 		}
 	}
