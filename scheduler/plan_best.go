@@ -503,7 +503,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
 	if !may {
-		if until = e.now + 1; !e.pre.on && w.blocked && plannable(j.reason) && c.list == nil && e.futile(c, limit) {
+		if until = e.now + 1; !e.pre.on && w.blocked && plannable(j.reason) && c.list == nil && c.futileResv == w.rec.resv && e.futile(c, limit) {
 			if !prefers {
 				j.reason = ReasonPriority
 			}
