@@ -31,3 +31,7 @@ func StartsLeft(s Scheduler) []JobID {
 	}
 	return left
 }
+
+// PlanSteps is the number of looks at nodes of all searches for a start so far in
+// profile Best.
+func PlanSteps(s Scheduler) int64 { return s.(*engine).plans.find.steps }
