@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -268,10 +269,8 @@ func (e *engine) resvClash(rec record, t Time, limit time.Duration) bool {
 		if x.id == rec.resv || !x.during(t, to) || len(x.cores) > 0 || e.passesOver(x, rec) {
 			continue
 		}
-		for _, n := range e.try.nodes {
-			if x.nodes.Has(n) {
-				return true
-			}
+		if slices.ContainsFunc(e.try.nodes, x.nodes.Has) {
+			return true
 		}
 	}
 	return false
@@ -286,11 +285,8 @@ func (e *engine) reservedFrom(j *job, nodes []topology.NodeID, limit time.Durati
 		if x.id == j.resv || !x.during(e.now, to) || len(x.cores) > 0 || x.borrows(&j.spec) {
 			continue
 		}
-		for _, n := range nodes {
-			if x.nodes.Has(n) {
-				at = min(at, max(x.start, e.now))
-				break
-			}
+		if slices.ContainsFunc(nodes, x.nodes.Has) {
+			at = min(at, max(x.start, e.now))
 		}
 	}
 	return at

@@ -170,6 +170,11 @@ type NodeView struct {
 	GPUs, GPUMilliUsed int64
 	// Jobs is the number of jobs on it.
 	Jobs int32
+	// Reservation names the reservation that holds it now, one for maintenance
+	// first; Maintenance says that it is one.
+	Reservation string
+	// Maintenance is Slurm's node state MAINTENANCE.
+	Maintenance bool
 }
 
 // A StepView is a step of a job.

@@ -181,6 +181,7 @@ func (e *engine) nodeView(id topology.NodeID) NodeView {
 		w.GPUs = sh.WholeDevices(g)
 		w.GPUMilliUsed = usedGPUMilli(sh, row, g)
 	}
+	w.Reservation, w.Maintenance = e.reserved(int32(id))
 	return w
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,10 +82,8 @@ func nodeSpec(cfg *scheduler.Config, node string) (*scheduler.NodeSpec, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, h := range hosts {
-			if h == node {
-				return &cfg.Nodes[i], nil
-			}
+		if slices.Contains(hosts, node) {
+			return &cfg.Nodes[i], nil
 		}
 	}
 	return nil, scheduler.ErrUnknownNode
