@@ -265,7 +265,7 @@ func TestNodeCountsModel(t *testing.T) {
 					have = append(have, n)
 				}
 				if len(have) == 0 {
-					t.Skip("empty")
+					return
 				}
 				slices.Sort(have)
 				n := rapid.SampledFrom(have).Draw(t, "node")

@@ -67,7 +67,7 @@ func propPreempt(t *rapid.T) {
 		"advance": func(t *rapid.T) { r.now = r.now.Add(time.Duration(rapid.IntRange(1, 8).Draw(t, "s")) * time.Second) },
 		"end": func(t *rapid.T) {
 			if len(r.ending) == 0 {
-				t.Skip("nobody was told to end")
+				return
 			}
 			i := rapid.IntRange(0, len(r.ending)-1).Draw(t, "job")
 			r.end(t, r.ending[i])
