@@ -42,6 +42,9 @@
 // reservation of whole nodes is seen by a job only in its next occurrence, and
 // plans do not know what racks and nodes have to give beside cores (ScopeUnit,
 // ScopeNode) at instants to come.
+// Plans do not count on topology units that a job has to itself (exclusive=topo)
+// coming free at its end, and claims of devices (gres.Claim) are not part of a
+// job's specification.
 // Jobs that share cores (OverSubscribe) are not suspended for those of a
 // higher tier, and plans regard their cores as used until the last of them ends.
 // [Unenforced] names what a configuration says without effect.
