@@ -88,13 +88,13 @@ func TestKilledAgentLosesNothing(t *testing.T) {
 	type seen struct{ err error }
 	first := make(chan seen, 1)
 	looking := make(chan bool, 1)
-	b.ctl.OnSync = func(m *protocol.Sync) {
+	b.ctl.Watch(func(m *protocol.Sync) {
 		select {
 		case <-looking:
 			first <- seen{b.look(m, submitted)}
 		default:
 		}
-	}
+	})
 	var all []protocol.Key
 	seed := uint64(1)
 	random := func(within time.Duration) time.Duration {

@@ -16,10 +16,9 @@ import (
 type Controller struct {
 	Registered protocol.Registered
 	AfterMS    int64
-	// OnSync, if set, sees every message of an agent before it is answered.
-	OnSync func(*protocol.Sync)
 
 	mu    sync.Mutex
+	watch func(*protocol.Sync)
 	parts []*part
 }
 
@@ -31,6 +30,13 @@ type part struct {
 	kill    bool
 	gone    bool // released by the node
 	signals []protocol.Signal
+}
+
+// Watch has f see every message of an agent before it is answered.
+func (c *Controller) Watch(f func(*protocol.Sync)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.watch = f
 }
 
 // Submit hands a step, or a node's part of one, to a node at its next sync.
@@ -84,8 +90,11 @@ func (c *Controller) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "/v1/register":
 		json.NewEncoder(w).Encode(c.Registered)
 	case "/v1/sync":
-		if c.OnSync != nil {
-			c.OnSync(&m)
+		c.mu.Lock()
+		watch := c.watch
+		c.mu.Unlock()
+		if watch != nil {
+			watch(&m)
 		}
 		json.NewEncoder(w).Encode(c.answer(&m))
 	default:
