@@ -134,19 +134,18 @@ func (e *engine) fitTopology(c *class) bool {
 		return t.fitter.Fit(&s.topo, &s.req, &s.res)
 	}
 	s.res.Relaxed = false
-	if e.fitLevels(c.levels, t.levels, s.req.CPUs, s.req.NodeGPUs) {
-		return true
+	if s.req.RelaxedCPUs != nil {
+		if e.fitLevels(c.levels, t.levels, &s.near) {
+			return true
+		}
+		s.res.Relaxed = true
 	}
-	if s.req.RelaxedCPUs == nil {
-		return false
-	}
-	s.res.Relaxed = true
-	return e.fitLevels(c.levels, t.levels, s.req.RelaxedCPUs, s.req.RelaxedGPUs)
+	return e.fitLevels(c.levels, t.levels, &s.cols)
 }
 
-// fitLevels makes the column of members that each node takes, and asks the
+// fitLevels makes the column of members that each node takes by cols, and asks the
 // levels.
-func (e *engine) fitLevels(f *levelFit, lv *topology.Levels, cpus, gpus []int32) bool {
+func (e *engine) fitLevels(f *levelFit, lv *topology.Levels, cols *gres.Columns) bool {
 	s := &e.try
 	s.members = s.members[:0]
 	for range e.nodes {
@@ -155,13 +154,13 @@ func (e *engine) fitLevels(f *levelFit, lv *topology.Levels, cpus, gpus []int32)
 	for n := range s.req.Eligible.All() {
 		k := int32(0)
 		switch {
-		case cpus[n] <= 0:
+		case cols.CPUs[n] <= 0:
 		case f.taskCPUs == 0:
 			k = 1
 		default:
-			k = cpus[n] / f.taskCPUs
+			k = cols.CPUs[n] / f.taskCPUs
 			if f.taskGPUs > 0 {
-				k = min(k, s.cols.Devices[n]/f.taskGPUs)
+				k = min(k, cols.Devices[n]/f.taskGPUs)
 			}
 			if f.perNode > 0 {
 				k = min(k, f.perNode)
