@@ -86,7 +86,12 @@ func parseAsk(name, item string) (Ask, error) {
 	a := Ask{Name: name, Count: 1}
 	rest := item
 	if name == "" {
-		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "gres/"), "gres:")
+		// One prefix: "gres/gres:2" asks for two of a kind called gres.
+		if r, ok := strings.CutPrefix(rest, "gres/"); ok {
+			rest = r
+		} else {
+			rest = strings.TrimPrefix(rest, "gres:")
+		}
 		var more bool
 		a.Name, rest, more = strings.Cut(rest, ":")
 		if eq, cnt, ok := strings.Cut(a.Name, "="); ok && !more {

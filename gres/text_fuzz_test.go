@@ -81,7 +81,7 @@ func FuzzCPUIDs(f *testing.F) {
 }
 
 func FuzzAsks(f *testing.F) {
-	for _, t := range []string{"", "gpu", "gpu:2", "gpu:a100:2", "gpu:", ":", "none", "gpu=3,gres/lic:2", "gpu:2k", "cpu=2,gres/gpu:1", "mem=1", "license/foo:1"} {
+	for _, t := range []string{"", "gpu", "gpu:2", "gpu:a100:2", "gpu:", ":", "none", "gpu=3,gres/lic:2", "gpu:2k", "gres=2", "gres/gres:2", "cpu=2,gres/gpu:1", "mem=1", "license/foo:1"} {
 		f.Add(t)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -120,8 +120,9 @@ func checkAsks(t *testing.T, text string, asks []Ask, err error) {
 		if a.Count < 1 {
 			t.Fatalf("%q: %+v", text, a)
 		}
-		// Written as NAME:TYPE:COUNT it reads the same.
-		line := a.Name
+		// Written as gres/NAME:TYPE:COUNT it reads the same; without the prefix
+		// a kind called gres would be taken for one.
+		line := "gres/" + a.Name
 		if a.Type != "" {
 			line += ":" + a.Type
 		}
