@@ -82,8 +82,9 @@ func (e *engine) jobEvent(now Time, ev *Event, r int32) error {
 		switch {
 		case j.state == StatePending:
 			e.finish(now, r, StateCancelled, ReasonCancelled)
-		case j.running():
-			j.flags |= flagCancel
+		case j.running() && (j.flags&flagOver == 0 || j.flags&flagRequeue != 0):
+			j.flags = j.flags&^flagRequeue | flagCancel
+			j.reason = ReasonNone
 			e.order(r, OpKill, StateCancelled, ReasonCancelled)
 		default:
 			return wrong()
@@ -128,7 +129,11 @@ func (e *engine) jobEvent(now Time, ev *Event, r int32) error {
 			}
 			return wrong()
 		}
-		e.ended(now, ev.End, r)
+		if ev.End.Completing {
+			e.completing(now, ev.End, r)
+		} else {
+			e.ended(now, ev.End, r)
+		}
 	}
 	return nil
 }
@@ -138,6 +143,15 @@ func (e *engine) jobEvent(now Time, ev *Event, r int32) error {
 func (e *engine) order(r int32, op Op, state JobState, why Reason) {
 	j := &e.jobs.rows[r]
 	if j.flags&flagEnding != 0 && j.endState == state {
+		return
+	}
+	if j.flags&flagOver != 0 {
+		// It need not be told any more.
+		if op == OpRequeue {
+			j.reason = ReasonCleaning
+		} else {
+			j.endState, j.endWhy = state, why
+		}
 		return
 	}
 	j.flags |= flagEnding
@@ -158,6 +172,10 @@ func (e *engine) failed(now Time, ev *Event, r int32) {
 		e.finish(now, r, StateCancelled, ReasonCancelled)
 		return
 	}
+	if e.par.NoHoldOnFail {
+		e.toQueue(now, r, now.Add(e.par.RequeueDelay))
+		return
+	}
 	e.toQueue(now, r, now)
 	e.jobs.rows[r].flags |= flagHeldAdmin
 	e.jobs.rows[r].reason = ReasonJobLaunchFailure
@@ -168,19 +186,12 @@ func (e *engine) ended(now Time, end *JobEnd, r int32) {
 	j := &e.jobs.rows[r]
 	e.leaveEarly(now, j)
 	e.giveBack(now, r)
-	state, why := StateCompleted, ReasonNone
-	switch {
-	case j.flags&flagRequeue != 0:
+	if j.flags&flagRequeue != 0 {
 		e.counts.Requeues++
 		e.toQueue(now, r, max(j.begin, now))
 		return
-	case j.flags&flagEnding != 0:
-		state, why = j.endState, j.endWhy
-	case end.OutOfMemory:
-		state, why = StateOutOfMemory, ReasonOutOfMemory
-	case end.ExitCode != 0 || end.Signal != 0:
-		state, why = StateFailed, ReasonNonZeroExit
 	}
+	state, why := endOf(j, end)
 	e.finish(now, r, state, why)
 }
 
@@ -193,8 +204,8 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 		last, times = j.evict.by, times+1
 	}
 	j.evict = eviction{last: last, times: times}
-	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue
-	j.reason = ReasonNone
+	j.flags &^= flagUnconfirmed | flagEnding | flagRequeue | flagOver
+	j.reason, j.closing = ReasonNone, 0
 	j.restarts++
 	j.start, j.end, j.seq = Never, Never, 0
 	j.begin = begin
@@ -384,6 +395,7 @@ func (e *engine) setParameters(ev *Event) error {
 	reset := e.par.Priority.UsageReset != ev.Config.Priority.UsageReset
 	e.cfg.Parameters = *ev.Config
 	e.par = ev.Config.effective(e.cfg.Profile)
+	e.findClosings()
 	e.parametersChanged(reset)
 	e.buildRanker()
 	_ = e.buildPreempt() // what it reads has been read above

@@ -1,7 +1,6 @@
 package scheduler_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -60,16 +59,5 @@ func TestReservationOverrun(t *testing.T) {
 		if d := s.Pass(end, nil); len(d) != 1 || d[0].Op != scheduler.OpKill {
 			t.Errorf("overrun %v: told %v at its end", over, d)
 		}
-	}
-}
-
-func TestUnenforcedNamesCompleteWait(t *testing.T) {
-	var cfg scheduler.Config
-	if out := scheduler.Unenforced(&cfg); len(out) != 0 {
-		t.Errorf("of nothing: %v", out)
-	}
-	cfg.Parameters.CompleteWait = time.Second
-	if out := scheduler.Unenforced(&cfg); !slices.ContainsFunc(out, func(s string) bool { return len(s) > 12 && s[:12] == "CompleteWait" }) {
-		t.Errorf("CompleteWait is not named: %v", out)
 	}
 }

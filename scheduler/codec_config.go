@@ -146,6 +146,8 @@ func visitParameters(c *codec, v *Parameters) {
 	c.bool(&v.KillInvalidDep)
 	num(c, &v.MaxDependDepth)
 	c.str(&v.EnforcePartLimits)
+	c.bool(&v.NoHoldOnFail)
+	strs(c, &v.Unheeded)
 }
 
 func visitPartitionSpec(c *codec, v *PartitionSpec) {
@@ -213,6 +215,8 @@ func visitPlanParameters(c *codec, v *PlanParameters) {
 	num(c, &v.MaxSlots)
 	c.str(&v.HetPrio)
 	c.bool(&v.HetImmediate)
+	c.bool(&v.Continue)
+	c.bool(&v.CountMagnetic)
 }
 
 func visitPreemptParameters(c *codec, v *PreemptParameters) {
@@ -273,6 +277,8 @@ func visitQueueParameters(c *codec, v *QueueParameters) {
 	c.bool(&v.IgnoreConstraintValidation)
 	c.bool(&v.IgnorePreferValidation)
 	c.bool(&v.Disabled)
+	c.bool(&v.LicensesLater)
+	c.bool(&v.CompletingByPartition)
 }
 
 func visitQuotaSpec(c *codec, v *QuotaSpec) {

@@ -111,11 +111,15 @@ type Parameters struct {
 	// reservations that repeat. Before the first, and if there are none,
 	// Priority.UTCOffset holds.
 	Zone []ZoneChange `json:",omitempty"`
-	// CompleteWait is kept; see [Unenforced]. Slurm: CompleteWait.
+	// CompleteWait is for how long a job that ends keeps others from starting,
+	// unless its nodes are free before. Slurm: CompleteWait.
 	CompleteWait time.Duration `json:",omitempty"`
 	// RequeueDelay is how long a requeued job waits. Default: 121 s in profile
 	// Slurm, else 0.
 	RequeueDelay time.Duration `json:",omitempty"`
+	// NoHoldOnFail lets a job whose start failed wait like one that is requeued;
+	// otherwise it is held. Slurm: nohold_on_prolog_fail.
+	NoHoldOnFail bool `json:",omitempty"`
 	// NoRequeue makes jobs not requeueable unless they say so. Slurm:
 	// JobRequeue=0.
 	NoRequeue bool `json:",omitempty"`
@@ -133,6 +137,9 @@ type Parameters struct {
 	// EnforcePartLimits refuses at submission what exceeds partition limits:
 	// "NO", "ANY", "ALL". Default: NO. Slurm: EnforcePartLimits.
 	EnforcePartLimits string `json:",omitempty"`
+	// Unheeded are settings that concern decisions and have no effect, a phrase
+	// each, for [Unenforced]. slurmconf notes here what it found no field for.
+	Unheeded []string `json:",omitempty"`
 }
 
 // QueueParameters bound the start phase. Budgets are counted in records, not
@@ -164,6 +171,13 @@ type QueueParameters struct {
 	IgnoreConstraintValidation bool `json:",omitempty"`
 	// IgnorePreferValidation skips it for --prefer.
 	IgnorePreferValidation bool `json:",omitempty"`
+	// LicensesLater lets jobs wait that ask for more licences than there are;
+	// otherwise they are refused. Slurm: allow_zero_lic.
+	LicensesLater bool `json:",omitempty"`
+	// CompletingByPartition: of CompleteWait, a job that ends holds back those
+	// of its partition and of partitions that share nodes with it; otherwise
+	// all. Planning waits in any case. Slurm: reduce_completing_frag.
+	CompletingByPartition bool `json:",omitempty"`
 	// Disabled switches the start phase off, planning alone starts jobs.
 	// Slurm: sched_interval=-1.
 	Disabled bool `json:",omitempty"`
@@ -256,6 +270,14 @@ type PlanParameters struct {
 	// plans to earlier starts, in looks at a node; 0 is 12,000. What can start
 	// now starts in any case. Stands for Slurm's bf_max_time.
 	MaxSteps int64 `json:",omitempty"`
+	// Continue lets a planning pass that used up its steps go on in the next call
+	// though jobs or nodes changed meanwhile; otherwise it ends, and the next
+	// begins from the top after Interval. Only in profile Slurm. Slurm:
+	// bf_continue.
+	Continue bool `json:",omitempty"`
+	// CountMagnetic counts the records that a job has in MAGNETIC reservations
+	// in MaxTest. Only in profile Slurm. Slurm: bf_allow_magnetic_slot.
+	CountMagnetic bool `json:",omitempty"`
 	// MaxSlots bounds the slots of the map: a planning pass ends at the first
 	// job that would plan when the map has as many. Default: MaxTest in profile
 	// Slurm, else 0: none. Slurm: bf_node_space_size.

@@ -72,6 +72,7 @@ type engine struct {
 	timers       timers
 	pre          preempter
 	placement    placement
+	closings     []closing  // jobs that complete, first come first, if others wait for them
 	part         gres.Grant // scratch: cores lent and taken back
 
 	try scratch

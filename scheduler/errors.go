@@ -36,6 +36,9 @@ var (
 	ErrPrefer = errors.New("invalid preferred feature specification")
 	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.
 	ErrLimit = errors.New("job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
+	// ErrPartitionLimit: the job exceeds limits of partitions, and
+	// EnforcePartLimits refuses it.
+	ErrPartitionLimit = errors.New("job violates partition limits")
 	// ErrLicense: no such licence, or fewer than asked.
 	ErrLicense = errors.New("invalid license specification")
 	// ErrSpec: a field of the event is missing or out of range.

@@ -215,6 +215,11 @@ type JobEnd struct {
 	Signal int32 `json:",omitempty"`
 	// OutOfMemory says that the kernel killed it at its memory limit.
 	OutOfMemory bool `json:",omitempty"`
+	// Completing says that the job is over and its nodes are not clean yet (an
+	// epilog, processes that will not die): it keeps what it holds until it is
+	// reported to have ended once more, without this word. How it ended is what
+	// the first report says. Slurm: COMPLETING.
+	Completing bool `json:",omitempty"`
 }
 
 // An Adopt is what a job that already runs holds.

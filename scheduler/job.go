@@ -20,6 +20,7 @@ const (
 	flagFixedPrio // an operator set the priority
 	flagCancel    // cancelled by its user while running
 	flagQueued    // has records in the queue
+	flagOver      // is over, its nodes are not clean yet
 	flagAway      // gone for the length of a trial of preemption
 )
 
@@ -56,6 +57,7 @@ type job struct {
 	firstPair int16    // pair of its first record
 	endState  JobState // state to take when Ended arrives
 	endWhy    Reason
+	closing   Time // since when it is told to end or is completing; 0 is not
 	evict     eviction
 	stopped   Time        // since when it is suspended for another job
 	lent      []nodeGrant // cores that others have meanwhile

@@ -31,16 +31,17 @@ var rows = map[string]struct {
 	"bind":                {pure: true, ours: []string{"gres", "topology"}},
 	"bind/wiring":         {ours: []string{"gres", "topology"}},
 	"scheduler":           {pure: true, ours: []string{"gres", "topology", "priority", "qos", "qos/cohort", "preempt", "bind"}, others: []string{"github.com/google/btree", "github.com/bits-and-blooms/bitset"}},
-	"scheduler/slurmconf": {ours: []string{"gres", "topology", "priority", "qos", "qos/cohort", "scheduler", "scheduler/sbatch"}, others: []string{"go.yaml.in/yaml/v3"}},
+	"scheduler/slurmconf": {ours: []string{"gres", "topology", "priority", "qos", "qos/cohort", "scheduler", "scheduler/sbatch", "scheduler/internal/schedwords"}, others: []string{"go.yaml.in/yaml/v3"}},
 	"scheduler/sbatch":    {ours: []string{"gres", "topology", "qos", "scheduler"}},
 	// The program of TestRecorded.
-	"scheduler/internal/recorded": {ours: []string{"gres", "topology", "qos", "bind", "scheduler", "scheduler/sbatch", "scheduler/slurmconf"}},
-	"scheduler/journal":           {ours: []string{"scheduler"}},
-	"scheduler/locked":            {ours: []string{"scheduler"}},
-	"scheduler/schedtest":         {ours: []string{"gres", "topology", "priority", "qos", "qos/cohort", "preempt", "bind", "scheduler"}, others: []string{"pgregory.net/rapid", "github.com/google/go-cmp/cmp", "github.com/cockroachdb/datadriven"}},
-	"cgroupsv2":                   {ours: []string{"bind", "gres"}, others: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
-	"nvml":                        {ours: []string{"gres", "topology"}},
-	"nvml/nvmltest":               {ours: []string{"nvml"}},
+	"scheduler/internal/recorded":   {ours: []string{"gres", "topology", "qos", "bind", "scheduler", "scheduler/sbatch", "scheduler/slurmconf"}},
+	"scheduler/internal/schedwords": {ours: []string{"scheduler"}},
+	"scheduler/journal":             {ours: []string{"scheduler"}},
+	"scheduler/locked":              {ours: []string{"scheduler"}},
+	"scheduler/schedtest":           {ours: []string{"gres", "topology", "priority", "qos", "qos/cohort", "preempt", "bind", "scheduler", "scheduler/internal/schedwords"}, others: []string{"pgregory.net/rapid", "github.com/google/go-cmp/cmp", "github.com/cockroachdb/datadriven"}},
+	"cgroupsv2":                     {ours: []string{"bind", "gres"}, others: []string{"github.com/cilium/ebpf", "golang.org/x/sys"}},
+	"nvml":                          {ours: []string{"gres", "topology"}},
+	"nvml/nvmltest":                 {ours: []string{"nvml"}},
 }
 
 // What pure packages may not import, and which selectors they may not use.

@@ -211,7 +211,7 @@ func (e *engine) readUses(s *JobSpec) (licenseUse, error) {
 			fits++
 		}
 	}
-	if fits < len(u.asks) && (!u.or || fits == 0) {
+	if fits < len(u.asks) && (!u.or || fits == 0) && !e.par.Queue.LicensesLater {
 		return u, fmt.Errorf("licences %q: %w", s.Licenses, ErrLicense)
 	}
 	return u, nil

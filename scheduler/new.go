@@ -104,9 +104,23 @@ func Unenforced(cfg *Config) []string {
 	if e, _ := qos.ParseEnforce(cfg.Parameters.Limits.Enforce); e&qos.EnforceWCKeys != 0 {
 		out = append(out, "wckeys are not enforced")
 	}
-	if cfg.Parameters.CompleteWait > 0 {
-		out = append(out, "CompleteWait holds nothing back: nodes are free when their jobs are reported to have ended")
+	p := &cfg.Parameters
+	for _, w := range []struct {
+		set  bool
+		text string
+	}{
+		{p.Plan.MaxArrayPlans > 0, "bf_max_job_array_resv: arrays are refused"},
+		{p.MaxArraySize > 0, "MaxArraySize: arrays are refused"},
+		{p.Plan.HetPrio != "" && !p.Plan.HetImmediate, "bf_hetjob_prio: heterogeneous jobs are refused"},
+		{p.Plan.HetImmediate, "bf_hetjob_immediate: heterogeneous jobs are refused"},
+		{p.KillInvalidDep, "kill_invalid_depend: dependencies are refused"},
+		{p.MaxDependDepth > 0, "max_depend_depth: dependencies are refused"},
+	} {
+		if w.set {
+			out = append(out, w.text)
+		}
 	}
+	out = append(out, p.Unheeded...)
 	return out
 }
 

@@ -54,6 +54,9 @@ func (e *engine) decide(dst []Decision, r int32, op Op) []Decision {
 	p := &e.parts[j.parts[j.partIdx]]
 	d := Decision{Seq: e.seq, Op: op, Job: j.id, ArrayTask: -1, At: e.now, Limit: j.limit, Partition: p.spec.Name}
 	d.QOS = e.qosName(j)
+	if op == OpKill || op == OpRequeue {
+		e.beginClosing(r)
+	}
 	if op != OpStart {
 		d.Reason = j.endWhy
 		d.For = j.evict.by
@@ -132,6 +135,7 @@ func (e *engine) trimTimers() {
 		}
 	}
 	h.reserve(len(h.items) + jobs)
+	e.reserveClosings()
 	e.pre.growRuns(jobs)
 }
 
@@ -167,6 +171,9 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 	q := &e.par.Queue
 	e.try.withdrawn = false
 	if q.Disabled {
+		return dst
+	}
+	if e.keepsBack() {
 		return dst
 	}
 	tested, starts, steps := int32(0), int32(0), int64(0)
@@ -317,7 +324,7 @@ func (e *engine) Wake() (Time, bool) {
 	if len(e.orders) > 0 || len(e.stepping) > 0 {
 		return e.now, true
 	}
-	if e.slurm.round.open {
+	if e.slurm.round.open && e.closingUntil() == 0 {
 		return e.now, true
 	}
 	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins, &e.timers.deadlines} {
@@ -341,11 +348,14 @@ func (e *engine) Wake() (Time, bool) {
 	at = min(at, e.accountWake())
 	if e.counts.Pending > 0 {
 		at = min(at, e.nextSwitch)
+		if until := e.closingUntil(); until > 0 {
+			at = min(at, until)
+		}
 		if e.ages() {
 			at = min(at, e.nextCal)
 		}
 		if e.par.Plan.Interval > 0 && e.par.Plan.Mode == PlanBackfill {
-			at = min(at, e.nextBF)
+			at = min(at, max(e.nextBF, e.closingUntil()))
 		}
 	}
 	at = min(at, e.pre.wake, e.pre.gang.next)

@@ -374,7 +374,7 @@ func (e *engine) why(class int32) Reason {
 		}
 	case topology.RuleRequired:
 		if c := &e.classes.rows[class]; c.list != nil && !e.up.Contains(c.list) {
-			return ReasonReqNodeNotAvail
+			return e.notAvail()
 		}
 	}
 	return ReasonResources

@@ -261,6 +261,12 @@ func (e *engine) planPhase(dst []Decision) []Decision {
 		}
 		return dst
 	}
+	if e.closingUntil() > 0 {
+		return dst
+	}
+	if e.slurm.round.open && !par.Continue && e.plans.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) {
+		e.slurm.round.open = false
+	}
 	if par.Interval > 0 {
 		if e.now < e.nextBF && !e.slurm.round.open {
 			return dst

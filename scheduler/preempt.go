@@ -267,21 +267,27 @@ func (e *engine) expel(dst []Decision, r int32) []Decision {
 // leaveEarly prepares the books for a victim that ended within its grace: what
 // was to happen at its end happens now (spec: preempt 7).
 func (e *engine) leaveEarly(now Time, j *job) {
+	e.endAsVictim(now, j)
 	if j.evict.by == 0 || j.lending() {
 		return
-	}
-	if j.flags&flagEnding == 0 {
-		j.flags |= flagEnding
-		j.endState, j.endWhy = StatePreempted, ReasonPreempted
-		if j.evict.mode == preempt.ModeRequeue {
-			j.flags |= flagRequeue
-			j.begin = now.Add(e.par.RequeueDelay)
-		}
 	}
 	if j.endWhy == ReasonPreempted {
 		gpu, cpu := e.lostBy(now, j)
 		e.counts.LostGPU += gpu
 		e.counts.LostCPU += cpu
+	}
+}
+
+// endAsVictim makes a victim that is over within its grace end as one.
+func (e *engine) endAsVictim(now Time, j *job) {
+	if j.evict.by == 0 || j.lending() || j.flags&flagEnding != 0 {
+		return
+	}
+	j.flags |= flagEnding
+	j.endState, j.endWhy = StatePreempted, ReasonPreempted
+	if j.evict.mode == preempt.ModeRequeue {
+		j.flags |= flagRequeue
+		j.begin = now.Add(e.par.RequeueDelay)
 	}
 }
 

@@ -84,7 +84,10 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 			}
 			continue
 		}
-		if r.tested++; par.MaxTest > 0 && r.tested > par.MaxTest {
+		if par.CountMagnetic || rec.resv == 0 || len(j.spec.Reservations) > 0 {
+			r.tested++
+		}
+		if par.MaxTest > 0 && r.tested > par.MaxTest {
 			break
 		}
 		if e.prefers(j, rec.pair) {

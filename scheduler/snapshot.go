@@ -128,6 +128,7 @@ func (e *engine) visitState(c *codec) {
 	if c.reading {
 		e.buildShares()
 		e.checkLists(c)
+		e.findClosings()
 		e.holdUnits()
 	}
 	e.visitRows(c, &e.pre.lenders)
@@ -257,6 +258,7 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.restarts)
 	num(c, &j.endState)
 	num(c, &j.endWhy)
+	num(c, &j.closing)
 	num(c, &j.stopped)
 	c.uint(&j.turn)
 	num(c, &j.shareRow)

@@ -50,13 +50,13 @@ func (e *engine) lacksNodes(j *job, c *class) bool {
 		if c.list.Count() > int(c.min) {
 			there.And(c.list)
 		} else if !there.Contains(c.list) {
-			j.reason = ReasonReqNodeNotAvail
+			j.reason = e.notAvail()
 			return true
 		}
 	}
 	if there.Count() < int(c.min) {
 		if c.one && c.list != nil {
-			j.reason = ReasonReqNodeNotAvail
+			j.reason = e.notAvail()
 			return true
 		}
 		j.reason = ReasonNodesDown
@@ -66,7 +66,7 @@ func (e *engine) lacksNodes(j *job, c *class) bool {
 		c.asked, c.askedGone, c.servable = e.passNo, s.goneNo, e.servesIdle(c, there)
 	}
 	if !c.servable {
-		j.reason = ReasonReqNodeNotAvail
+		j.reason = e.notAvail()
 	}
 	return !c.servable
 }
@@ -79,4 +79,13 @@ func (e *engine) servesIdle(c *class, set *topology.NodeSet) bool {
 	l.only = set
 	l.columns()
 	return s.fit.Count() >= int(c.min) && (e.place(c, &attempt{at: Never, idle: true}) || s.refusal.Rule == topology.RuleSwitches)
+}
+
+// notAvail is the reason of a job whose nodes are not there. Slurm's planning
+// words it as if they were reserved for another (spec: backfill, case 9).
+func (e *engine) notAvail() Reason {
+	if e.cfg.Profile == ProfileSlurm && e.par.Plan.Mode == PlanBackfill {
+		return ReasonReserved
+	}
+	return ReasonReqNodeNotAvail
 }

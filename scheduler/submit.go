@@ -30,6 +30,10 @@ func (e *engine) submit(now Time, ev *Event) error {
 		e.dropUnused(classes)
 		return err
 	}
+	if err := e.enforcePartLimits(s, parts, classes); err != nil {
+		e.dropUnused(classes)
+		return err
+	}
 	if err := e.checkDeadline(now, s, parts); err != nil {
 		e.dropUnused(classes)
 		return err

@@ -128,6 +128,10 @@ type JobView struct {
 	Start Time
 	// End is when it ended, or must end.
 	End Time
+	// Completing says that it is over, or has been told to end, and still holds
+	// its nodes. Slurm shows such a job as COMPLETING, one that is requeued as
+	// PENDING as well.
+	Completing bool
 	// Planned says that Start and End are a plan.
 	Planned bool
 	// Limit is its time limit.

@@ -59,7 +59,7 @@ func (e *engine) jobView(r int32) JobView {
 	w := JobView{
 		ID: j.id, Name: s.Name, User: s.User, Account: e.accountName(j), State: j.state, Reason: j.reason, Priority: j.prio,
 		Partition: e.parts[j.parts[j.partIdx]].spec.Name, Submit: j.submit, Eligible: j.eligible, Start: j.start, End: j.end,
-		Limit: j.limit, Tasks: s.Tasks, Restarts: j.restarts,
+		Limit: j.limit, Tasks: s.Tasks, Restarts: j.restarts, Completing: j.closing != 0 && j.running(),
 	}
 	w.QOS = e.qosName(j)
 	if j.start == Never {

@@ -16,7 +16,7 @@ import (
 // RunScript runs a golden script against schedulers that make returns. A
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
-//	cluster [profile=slurm] [bf_max_job_test=2 and other words of SchedulerParameters] [plan=none] [depth=1] [promise=kept] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
+//	cluster [profile=slurm] [bf_max_job_test=2 and other words of SchedulerParameters] [completewait=32] [enforcepart=ANY] [plan=none] [depth=1] [promise=kept] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
 //	  [slice=30] [signals] [window=3600 budget=2 shield=1] [settle=60]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
@@ -38,7 +38,7 @@ import (
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	reserve | re-reserve | unreserve now=0, then lines; reservations
 //	name=r users=mail start=600 duration=60 nodes=p[0-1] flags=MAINT
-//	explain job=1 | jobs | nodes | wake | restart | forecast
+//	explain job=1 | jobs | times | tally | nodes | wake | restart | forecast; more in words.go
 //
 // Times are seconds. Start decisions are reported as started at once.
 func RunScript(t *testing.T, path string, make func(scheduler.Config) (scheduler.Scheduler, error)) {
@@ -173,6 +173,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 		return e.reservations(), nil
 	case "restart":
 		return e.restart()
+	case "tally", "times", "parts", "complete":
+		return e.wordCommand(d.Cmd, job, lines(d))
 	case "forecast":
 		return e.forecast(lines(d))
 	}
@@ -195,7 +197,6 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		c.Parameters.Plan.Mode = scheduler.PlanNone
 	}
 	c.Parameters.Limits.Enforce = a["enforce"]
-	c.Parameters.Queue.AssocLimitStop = a.has("stop")
 	c.Parameters.Priority.FairShare = uint32(a.num("fairshare"))
 	c.Parameters.Priority.QOS = uint32(a.num("qosweight"))
 	c.Parameters.Priority.DecayHalfLife = a.seconds("halflife")
@@ -218,8 +219,12 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 		Settle: a.seconds("settle"),
 	}
 	planFields(&c, a)
+	c.Parameters.CompleteWait = a.seconds("completewait")
+	c.Parameters.EnforcePartLimits = a["enforcepart"]
+	if err := wordFields(&c, a); err != nil {
+		return "", err
+	}
 	c.Parameters.KillWait = a.seconds("killwait")
-	c.Parameters.Plan.Licenses = a.has("bf_licenses")
 	c.Parameters.ResvOverRun = a.seconds("overrun")
 	c.Parameters.Select.Fragmentation = a["policy"]
 	c.Parameters.Select.ReconfigureDelay = a.seconds("cutting")
@@ -229,7 +234,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	c.MaxNodes, c.GresTypes = int32(a.num("maxnodes")), a.list("gres-types")
 	for _, f := range in {
 		if f.has("partition") {
-			c.Partitions = append(c.Partitions, partition(f))
+			c.Partitions = append(c.Partitions, partitions(f)...)
 			continue
 		}
 		switch {
@@ -331,7 +336,7 @@ func jobOf(f fields) scheduler.JobSpec {
 func (e *env) submit(in []fields) (string, error) {
 	var b strings.Builder
 	n := 0
-	for _, f := range in {
+	for _, f := range spread(in) {
 		j := jobOf(f)
 		if err := e.s.Apply(e.now, scheduler.Submit(&j)); err != nil {
 			fmt.Fprintf(&b, "refused: %v\n", err)

@@ -10,12 +10,13 @@ import (
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/priority"
 	"github.com/berth-sched/berth/scheduler"
+	"github.com/berth-sched/berth/scheduler/internal/schedwords"
 )
 
 // StepsPerSecond is how many steps of a planning pass (node tests) stand for a
 // second of Slurm's wall clock. A budget in seconds would make decisions depend
 // on the machine; see the package comment for the table.
-const StepsPerSecond = 10_000_000
+const StepsPerSecond = schedwords.StepsPerSecond
 
 // parameters converts the parameters of slurm.conf.
 func (b *builder) parameters() {
