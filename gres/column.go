@@ -75,17 +75,7 @@ func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted
 	}
 	count := 0
 	for w := range dst.Fit {
-		x := p.up.w[w]
-		if within != nil {
-			x &= within[w]
-		}
-		for _, s := range cl.screens {
-			if s.key < 0 {
-				x = 0
-				break
-			}
-			x &= p.index.keys[s.key].sets[s.level-1].w[w]
-		}
+		x := p.candidates(cl, w, within)
 		if x != 0 {
 			x = p.fillWord(dst, cl, pass, need, granted, w<<6, x)
 		}
@@ -156,4 +146,30 @@ func (p *Pool) fitAfter(c *class, pass Pass, need int32, granted *[MaxNeeds]int6
 	}
 	p.after = EvaluateAfter(p.stateRow(id), &c.req, pass, int(need), granted, &p.scratch)
 	return &p.after
+}
+
+// Candidates stores in dst, which has a word for each 64 nodes of the pool, the
+// available nodes of within on which a request of class c may fit, by what each
+// has free in all: no other node can take it, in any pass and whatever other
+// nodes give. A nil within holds every node. O(nodes/64).
+func (p *Pool) Candidates(dst []uint64, c ClassID, within []uint64) {
+	cl := &p.classes[c]
+	for w := range dst {
+		dst[w] = p.candidates(cl, w, within)
+	}
+}
+
+// candidates is word w of the nodes that the index does not rule out.
+func (p *Pool) candidates(cl *class, w int, within []uint64) uint64 {
+	x := p.up.w[w]
+	if within != nil {
+		x &= within[w]
+	}
+	for _, s := range cl.screens {
+		if s.key < 0 {
+			return 0
+		}
+		x &= p.index.keys[s.key].sets[s.level-1].w[w]
+	}
+	return x
 }

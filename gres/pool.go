@@ -139,11 +139,11 @@ func (p *Pool) rebuild() {
 	}
 }
 
-// AddShape adds a shape and returns its number; a shape that is there already
-// keeps its own. It allocates and ends all marks; if s brings device names or
+// AddShape adds a shape and returns its number; an equal one that is there
+// already serves for both. It allocates and ends all marks; if s brings device names or
 // types that no shape had, it takes O(nodes).
 func (p *Pool) AddShape(s *Shape) ShapeID {
-	if i := slices.Index(p.shapes, s); i >= 0 {
+	if i := slices.IndexFunc(p.shapes, s.equal); i >= 0 {
 		return ShapeID(i)
 	}
 	p.Forget()
