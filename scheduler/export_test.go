@@ -10,6 +10,13 @@ func AlwaysPropose(s Scheduler) { s.(*engine).pre.cost.always = true }
 // SlurmSteps is the number of node tests of the last planning pass in Slurm mode.
 func SlurmSteps(s Scheduler) int64 { return s.(*engine).slurm.steps }
 
+// SlurmWork is the number of tries of all planning passes in Slurm mode, and of
+// nodes that they took off running jobs to look ahead.
+func SlurmWork(s Scheduler) (tries, nodes int64) {
+	o := &s.(*engine).slurm.off
+	return o.tries, o.taken
+}
+
 // StartsLeft lists the jobs that wait though they would fit now beside what runs
 // and what is planned for others: each is tried node by node, without calendars.
 func StartsLeft(s Scheduler) []JobID {

@@ -65,6 +65,7 @@ func (e *engine) expectedEnd(j *job) Time {
 func (e *engine) addRunningEnd(r int32) {
 	if j := &e.jobs.rows[r]; j.end != Never {
 		e.plans.insertEnd(ending{at: e.expectedEnd(j), id: j.id, job: r, plan: -1})
+		e.offAdd(r)
 	}
 }
 

@@ -12,6 +12,7 @@ type slurmPlanner struct {
 	avail  topology.NodeSet
 	chosen topology.NodeSet
 	steps  int64 // node tests of this call
+	off    offRun
 	round  slurmRound
 	byPart []partCount
 }
@@ -22,6 +23,8 @@ type partCount struct{ tries, plans int32 }
 func (p *slurmPlanner) init(nodes int) {
 	p.avail.Init(nodes)
 	p.chosen.Init(nodes)
+	p.off = offRun{}
+	p.off.may.Init(nodes)
 }
 
 // slurmBegin starts a planning pass, or goes on with one that used up its steps.
@@ -29,6 +32,7 @@ func (e *engine) slurmBegin() {
 	p := &e.slurm
 	e.plans.clear()
 	e.collectEnds()
+	e.offBegin()
 	e.try.withdrawn = false
 	p.steps = 0
 	p.nodes.reset(e.now, e.par.Plan.Window, e.par.Plan.Resolution, len(e.nodes))
@@ -102,6 +106,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 			break
 		}
 	}
+	e.offTo(0)
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
 	e.plans.inPass = false
 	return dst
@@ -118,7 +123,9 @@ func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision,
 	}
 	t, limit, ok := e.slurmEarliest(rec)
 	if (!ok || t > e.now) && e.pre.on {
+		e.offTo(0)
 		dst = e.preemptBeside(dst, rec, limit)
+		p.off.turn()
 		if j.running() {
 			e.addRunningEnd(rec.row)
 			p.round.starts++
@@ -149,6 +156,7 @@ func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision,
 
 // slurmStart starts a record whose place is in the scratch, if limits allow.
 func (e *engine) slurmStart(dst []Decision, rec record, limit time.Duration) []Decision {
+	e.offTo(0)
 	if !e.admits(rec) {
 		return dst
 	}
@@ -337,4 +345,5 @@ func (e *engine) builtinPlan() {
 		j.start, j.end = t, t.Add(limit)
 		last = j.end
 	}
+	e.offTo(0)
 }

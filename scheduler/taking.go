@@ -336,18 +336,7 @@ func (l *look) request() {
 // with the share of CPUs and devices that fell to it.
 func (l *look) choose(pass gres.Pass) {
 	e, s, c := l.e, &l.e.try, l.c
-	s.chosen, s.rows = s.chosen[:0], s.rows[:0]
-	for _, n := range s.nodes {
-		s.rows = append(s.rows, l.row(n).Row...)
-	}
-	at := 0
-	for _, n := range s.nodes {
-		sh := e.pool.Shape(int32(n))
-		x := gres.Chosen{Node: l.row(n)}
-		x.Node.Row = s.rows[at : at+sh.RowLen()]
-		at += sh.RowLen()
-		s.chosen = append(s.chosen, x)
-	}
+	l.chooseRows()
 	if s.req.Take != nil {
 		for i := range l.taken {
 			k := &l.taken[i]
@@ -359,11 +348,12 @@ func (l *look) choose(pass gres.Pass) {
 	}
 	var take gres.Taking
 	take.Start(&c.req)
-	for i, n := range s.nodes {
-		s.chosen[i].Fit = l.fit(n, pass, l.others(pass))
-	}
-	for _, n := range s.res.Order {
-		x := &s.chosen[indexOf(s.nodes, n)]
+	l.chooseFits(pass)
+	for k, n := range s.res.Order {
+		if k >= len(s.nodes) || s.nodes[k] != n { // mostly they are taken in node order
+			k = indexOf(s.nodes, n)
+		}
+		x := &s.chosen[k]
 		x.CPUs, x.Devices = take.Take(x.Node.Shape, &c.req, &x.Fit)
 	}
 	if c.levels != nil && c.levels.taskCPUs > 0 {
@@ -374,6 +364,48 @@ func (l *look) choose(pass gres.Pass) {
 			s.chosen[i].CPUs = s.res.CPUs[i]
 		}
 	}
+}
+
+// chooseRows sets the nodes of s.chosen, each as the try sees it.
+func (l *look) chooseRows() {
+	e, s := l.e, &l.e.try
+	s.chosen, s.rows = s.chosen[:0], s.rows[:0]
+	if l.plans == nil && (l.idle || l.t == e.now) {
+		for _, n := range s.nodes { // their rows last as long as the pool does not change
+			s.chosen = append(s.chosen, gres.Chosen{Node: l.row(n)})
+		}
+		return
+	}
+	for _, n := range s.nodes {
+		s.rows = append(s.rows, l.row(n).Row...)
+	}
+	at := 0
+	for _, n := range s.nodes {
+		sh := e.pool.Shape(int32(n))
+		x := gres.Chosen{Node: l.row(n)}
+		x.Node.Row = s.rows[at : at+sh.RowLen()]
+		at += sh.RowLen()
+		s.chosen = append(s.chosen, x)
+	}
+}
+
+// chooseFits sets what each node of s.chosen gives in a pass; nodes in one state
+// give the same.
+func (l *look) chooseFits(pass gres.Pass) {
+	s, a := &l.e.try, l.others(pass)
+	pooled := l.pooled()
+	for i, n := range s.nodes {
+		if pooled && i > 0 && l.e.pool.StateOf(int32(n)) == l.e.pool.StateOf(int32(s.nodes[i-1])) {
+			s.chosen[i].Fit = s.chosen[i-1].Fit
+			continue
+		}
+		s.chosen[i].Fit = l.fit(n, pass, a)
+	}
+}
+
+// pooled reports whether the pool's states say what every node gives.
+func (l *look) pooled() bool {
+	return !l.idle && l.t == l.e.now && !l.e.plans.searching && l.plans == nil && !l.e.byNode(l.c)
 }
 
 // placeFirst is the one-node path of Slurm with its defects: nodes are looked at

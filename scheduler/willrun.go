@@ -11,23 +11,17 @@ import (
 // runs ends at its limit and is taken off in groups: all that ends within a
 // window from the first end of all, which doubles from 30 s. The answer is the
 // end of the last job of the first group after which the record fits; the place
-// is in the scratch. The books are as before.
+// is in the scratch. What it took off is left off: offTo(0) puts the books right.
 func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
-	mark := e.pool.Mark()
-	t, ok := e.runAfter(rec, avail, from, limit)
-	e.pool.Rollback(mark)
-	return t, ok
-}
-
-func (e *engine) runAfter(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
 	ends := e.plans.ends
 	i := 0
 	if from > e.now {
-		for ; i < len(ends) && ends[i].at <= from; i++ {
-			e.takeOff(ends[i].job)
+		for i < len(ends) && ends[i].at <= from {
+			i++
 		}
 	}
-	if e.tryOn(rec, avail, from, limit) {
+	x := e.reachOf(rec, avail)
+	if e.tryOff(rec, &x, i, from, limit) {
 		return max(from, e.now), true
 	}
 	window := 30 * time.Second
@@ -47,7 +41,6 @@ func (e *engine) runAfter(rec record, avail *topology.NodeSet, from Time, limit 
 				until = base.Add(window)
 			}
 			took, last = true, ends[i].at
-			e.takeOff(ends[i].job)
 			if i+1 < len(ends) && ends[i+1].at > until {
 				i++
 				break
@@ -56,12 +49,24 @@ func (e *engine) runAfter(rec record, avail *topology.NodeSet, from Time, limit 
 		if !took {
 			break
 		}
-		if e.tryOn(rec, avail, last, limit) {
+		if e.tryOff(rec, &x, i, last, limit) {
 			return max(last, from), true
 		}
 		window = e.widen(window)
 	}
 	return Never, false
+}
+
+// tryOff tries a record at t with the first n ends off the pool, if enough nodes
+// may be free then.
+func (e *engine) tryOff(rec record, x *reach, n int, t Time, limit time.Duration) bool {
+	if !e.enough(x, n) {
+		e.slurm.steps += x.steps
+		return false
+	}
+	e.offTo(n)
+	e.slurm.off.tries++
+	return e.tryOn(rec, x.within, t, limit)
 }
 
 // widen returns the window of the next group of ends.
@@ -74,9 +79,8 @@ func (e *engine) widen(window time.Duration) time.Duration {
 
 // touches reports whether the running job of row r is on a node of set.
 func (e *engine) touches(r int32, set *topology.NodeSet) bool {
-	j := &e.jobs.rows[r]
-	for i := range j.alloc {
-		if set.Has(j.alloc[i].node) {
+	for _, n := range e.nodesOff(r) {
+		if set.Has(n) {
 			return true
 		}
 	}
