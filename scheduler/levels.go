@@ -103,6 +103,9 @@ func (f *levelFit) members(s *JobSpec) error {
 	} else {
 		f.req.Count = max(s.MinNodes, 1)
 	}
+	if s.Overcommit && f.taskCPUs > 0 && (s.GPUsPerTask != "" || s.TRESPerTask != "") {
+		return fmt.Errorf("levels: tasks that share CPUs, with devices of their own: %w", ErrSpec)
+	}
 	if s.MaxNodes > s.MinNodes && s.MinNodes > 0 {
 		return fmt.Errorf("levels: a range of nodes %d-%d: %w", s.MinNodes, s.MaxNodes, ErrSpec)
 	}

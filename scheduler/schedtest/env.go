@@ -26,11 +26,12 @@ import (
 //	qos=high prio=10 flags=DenyOnLimit MaxTRESPerUser=cpu=4 | lic=matlab total=2
 //	  accounts, users, QOS, licences and their limits; enforce=limits,qos
 //	submit now=0
-//	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q timemin=30 deadline=90
+//	job=1 nodes=2 tasks=4 cpus=1 gpus=2 gpus-per-node=1 gres=gpu:1 time=60 nice=5 hold exclusive mem=100 part=p,q timemin=30 deadline=90 overcommit
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
 //	state now=0 nodes=n0 to=down
+//	nodes=n0 cores=8 gres=gpu:2 near=0-3/4-7: the cores near each GPU
 //	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 replicas=gpu.shared:4 | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
 //	step job=1, then lines of id=0 tasks=2 cpus=1 nodes=1 gres=gpu:1 exact overlap immediate | endstep job=1, id=0 | steps job=1
 //	join, then lines of nodes, in=topology:unit | leave nodes=n0
@@ -325,7 +326,7 @@ func jobOf(f fields) scheduler.JobSpec {
 	if f.has("mem") {
 		j.Mem, j.MemMiB = scheduler.MemPerNode, f.num("mem")
 	}
-	j.Oversubscribe = f.has("s")
+	j.Oversubscribe, j.Overcommit = f.has("s"), f.has("overcommit")
 	planOptions(&j, f)
 	if f["requeue"] == "no" {
 		j.Requeue = -1

@@ -121,8 +121,9 @@ func (e *env) steps(job scheduler.JobID) string {
 }
 
 // devicesOf makes the device records of a line of nodes: mig=MODEL:COUNT cuts
-// GPUs as jobs need it, shares=NAME:COUNT:SCOPE says whose jobs may share a GPU, and
-// replicas=NAME:COUNT hands every GPU out several times.
+// GPUs as jobs need it, shares=NAME:COUNT:SCOPE says whose jobs may share a GPU,
+// replicas=NAME:COUNT hands every GPU out several times, and near=0-3/4-7 gives the
+// cores that each GPU of gres= is near, one list a GPU.
 func devicesOf(f fields) (out []scheduler.DeviceSpec) {
 	count := func(text string) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
@@ -136,6 +137,15 @@ func devicesOf(f fields) (out []scheduler.DeviceSpec) {
 	}
 	if name, n, ok := strings.Cut(f["replicas"], ":"); ok {
 		out = append(out, scheduler.DeviceSpec{Name: name, Replicas: int32(count(n)), Scope: f["scope"]})
+	}
+	if f.has("near") {
+		_, typ, _ := strings.Cut(f["gres"], ":")
+		if typ, _, _ = strings.Cut(typ, ":"); typ != "" && typ[0] <= '9' {
+			typ = "" // a count
+		}
+		for i, cores := range strings.Split(f["near"], "/") {
+			out = append(out, scheduler.DeviceSpec{Name: "gpu", Type: typ, File: fmt.Sprintf("/dev/nvidia%d", i), Cores: cores})
+		}
 	}
 	if w := strings.Split(f["shares"], ":"); len(w) == 3 {
 		out = append(out, scheduler.DeviceSpec{Name: w[0], Count: count(w[1]), Scope: w[2]})
