@@ -113,10 +113,15 @@ func (p *Parameters) occurrence(f resvFlags, start, end, t Time) (Time, Time) {
 }
 
 // coincide reports whether two reservations hold at the same time, in what is to
-// come of the earlier one if it repeats (spec: reservations 2.2).
+// come of the earlier one if it repeats. Maintenance once, more than a week ahead,
+// is no matter to one that repeats (spec: reservations 2.2).
 func (e *engine) coincide(a, b *reservation) bool {
 	if b.start < a.start {
 		a, b = b, a
+	}
+	week := e.resv.asked.Add(7 * day)
+	if (a.flags^b.flags)&resvRecurs != 0 && (a.farMaint(week) || b.farMaint(week)) {
+		return false
 	}
 	start, end := a.start, a.end
 	if a.flags&resvRecurs != 0 {
@@ -125,4 +130,9 @@ func (e *engine) coincide(a, b *reservation) bool {
 		}
 	}
 	return start < b.end && end > b.start
+}
+
+// farMaint reports whether x is maintenance once that begins after t.
+func (x *reservation) farMaint(t Time) bool {
+	return x.flags&resvMaint != 0 && x.flags&resvRecurs == 0 && x.start > t
 }

@@ -16,6 +16,7 @@ func (e *engine) blockReserved() {
 		return
 	}
 	s.mine = e.resvAt(s.record.resv)
+	s.until = min(s.until, e.resvLast(s.record))
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
 		switch {

@@ -149,8 +149,10 @@ type resvTable struct {
 	ups    uint64 // rises when nodes change their state
 	starts []Time // of all that do not float, ascending
 
-	floats, magnets, delays int  // reservations of these flags
-	stale                   bool // nodes of some may have to be replaced
+	floats, magnets, delays int   // reservations of these flags
+	looks                   int64 // at nodes and at reservations, counted by tests
+	asked                   Time  // when the reservation came that is being chosen
+	stale                   bool  // nodes of some may have to be replaced
 
 	// What the last try was about: keepReserved to releaseReserved.
 	mine    int  // number of the job's reservation, -1 for none
@@ -273,6 +275,7 @@ func (e *engine) resvUsed(at int, pending bool) bool {
 // addReservation checks a specification, chooses nodes or cores, and books it
 // (spec: reservations 2).
 func (e *engine) addReservation(now Time, s *ReservationSpec) error {
+	e.resv.asked = max(e.now, now)
 	x, err := e.readReservation(now, s)
 	if err == nil {
 		err = e.pickReservation(&x, -1)

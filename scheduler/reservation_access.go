@@ -86,9 +86,19 @@ func (e *engine) attracts(x *reservation, j *job) bool {
 	return x.flags&resvMagnetic != 0 && len(j.spec.Reservations) == 0 && j.spec.HetJob == 0 && e.lets(x, &j.spec)
 }
 
-// mayDelete reports whether a user who is no operator may delete x.
+// mayDelete reports whether a user who is no operator may delete x: it says so,
+// and lets the user in, by an association where it lists accounts. Groups of users
+// are not known here.
 func (e *engine) mayDelete(x *reservation, user string) bool {
-	return user == "root" || x.flags&resvUserDelete != 0 && admitsAny(x.spec.Users, user)
+	switch {
+	case user == "root":
+		return true
+	case x.flags&resvUserDelete == 0 || len(x.spec.Groups) > 0 || !admitsAny(x.spec.Users, user):
+		return false
+	}
+	return len(x.spec.Accounts) == 0 || slices.ContainsFunc(e.cfg.Accounts, func(a AssocSpec) bool {
+		return a.User == user && admitsAny(x.spec.Accounts, e.accountLine(a.Account)...)
+	})
 }
 
 // besideResv is 1 for nodes that a job of a FLEX reservation takes only when

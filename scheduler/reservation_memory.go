@@ -137,16 +137,43 @@ func (e *engine) resvInWay(rec record, c *class, limit time.Duration) bool {
 	if n == before && !cores {
 		return false
 	}
-	return n == 0 || n >= int(c.min) && !e.fitsIdle(rec, left)
+	if n > 0 && n < int(c.min) {
+		return e.barred(rec, limit)
+	}
+	return n == 0 || !e.fitsIdle(rec, left)
+}
+
+// barred reports whether reservations other than for the maintenance of some
+// nodes are in the way of a record over its limit (recorded: with too few nodes
+// beside maintenance a job waits for resources).
+func (e *engine) barred(rec record, limit time.Duration) bool {
+	to, part := e.now.Add(limit), &e.parts[e.classOf(rec).key.part]
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if (x.flags&resvMaint == 0 || x.closes(part)) && x.during(e.now, to) && !e.passesOver(x, rec) && x.nodes.Intersects(e.classOf(rec).nodes) {
+			return true
+		}
+	}
+	return false
+}
+
+// closes reports whether x holds all of a partition, which its jobs see as
+// maintenance (spec: reservations 5.2).
+func (x *reservation) closes(p *partition) bool {
+	switch {
+	case x.flags&resvAllNodes != 0:
+		return true
+	case x.flags&resvPartNodes != 0:
+		return x.spec.Partition == p.spec.Name
+	}
+	return x.flags&resvMaint != 0 && x.nodes.Contains(&p.nodes)
 }
 
 // resvReason is the reason of a job that reservations keep from starting.
 func (e *engine) resvReason(rec record, limit time.Duration) Reason {
-	to := e.now.Add(limit)
+	to, part := e.now.Add(limit), &e.parts[e.classOf(rec).key.part]
 	for i := range e.resv.all {
-		x := &e.resv.all[i]
-		if x.during(e.now, to) && (x.flags&(resvAllNodes|resvPartNodes) != 0 || x.flags&resvMaint != 0) && !e.passesOver(x, rec) &&
-			x.nodes.Intersects(e.classOf(rec).nodes) {
+		if x := &e.resv.all[i]; x.during(e.now, to) && x.closes(part) && !e.passesOver(x, rec) {
 			return ReasonReservedMaint
 		}
 	}

@@ -1,7 +1,9 @@
 package scheduler
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/berth-sched/berth/topology"
@@ -108,22 +110,24 @@ func (e *engine) resvPart(x *reservation) (int32, error) {
 	return part, nil
 }
 
-// candidates are the nodes that a reservation by count may hold: all, those in
-// no other reservation then, and those in none but OVERLAP ones.
-func (e *engine) candidates(x *reservation, at int, part int32) (all, free, shared *topology.NodeSet, err error) {
-	all = e.parts[part].nodes.Clone()
-	if x.flags&resvMaint == 0 {
-		all.And(&e.up)
-	}
+// candidates are the sets of nodes from which a reservation by count is chosen,
+// in order: those up in no other reservation then, those in none but OVERLAP ones,
+// for OVERLAP and MAINT all that are up, for MAINT all there are (spec:
+// reservations 2.4).
+func (e *engine) candidates(x *reservation, at int, part int32) (sets []*topology.NodeSet, err error) {
+	all := e.parts[part].nodes.Clone()
 	if x.spec.Features != "" {
 		w, err := e.featureWish(x.spec.Features, false)
 		if err != nil {
-			return nil, nil, nil, err
+			return nil, err
 		}
 		all.And(&w.nodes)
 	}
-	free, shared = all.Clone(), all.Clone()
+	up := all.Clone()
+	up.And(&e.up)
+	free, shared := up.Clone(), up.Clone()
 	for i := range e.resv.all {
+		e.resv.looks++
 		if o := &e.resv.all[i]; i != at && e.coincide(x, o) {
 			free.AndNot(&o.nodes)
 			if o.flags&resvOverlap == 0 {
@@ -131,24 +135,68 @@ func (e *engine) candidates(x *reservation, at int, part int32) (all, free, shar
 			}
 		}
 	}
-	return all, free, shared, nil
+	sets = []*topology.NodeSet{free, shared}
+	if x.flags&(resvMaint|resvOverlap) != 0 {
+		sets = append(sets, up)
+	}
+	if x.flags&resvMaint != 0 {
+		sets = append(sets, all)
+	}
+	return sets, nil
 }
 
-// pickByCount chooses among the nodes of the partition: first those in no other
-// reservation then, for OVERLAP and MAINT all; nodes with jobs that run past the
-// start last, and only with IGNORE_JOBS.
+// idleOf are the nodes of set on which no job is expected to run at the start of x
+// or later; with IGNORE_JOBS, where they are fewer than n, those of running jobs
+// too, job by job in the order in which they came.
+func (e *engine) idleOf(x *reservation, at int, set *topology.NodeSet, n int) *topology.NodeSet {
+	idle := set.Clone()
+	for id := range set.All() {
+		e.resv.looks++
+		if e.busyPast(id, x.start, at) {
+			idle.Remove(id)
+		}
+	}
+	if x.flags&resvIgnoreJobs == 0 || idle.Count() >= n {
+		return idle
+	}
+	for _, r := range e.runningRows() {
+		for i := range e.jobs.rows[r].alloc {
+			if id := e.jobs.rows[r].alloc[i].node; set.Has(id) {
+				idle.Add(id)
+			}
+		}
+		if idle.Count() >= n {
+			break
+		}
+	}
+	return idle
+}
+
+// runningRows lists the rows of running jobs by submission.
+func (e *engine) runningRows() []int32 {
+	var rows []int32
+	for r := range e.jobs.rows {
+		if e.jobs.rows[r].running() {
+			rows = append(rows, int32(r))
+		}
+	}
+	slices.SortFunc(rows, func(a, b int32) int {
+		x, y := &e.jobs.rows[a], &e.jobs.rows[b]
+		return cmp.Or(cmp.Compare(x.submit, y.submit), cmp.Compare(x.spec.ID, y.spec.ID))
+	})
+	return rows
+}
+
+// pickByCount chooses among the candidates, from the first set that holds enough
+// nodes without jobs that run past the start.
 func (e *engine) pickByCount(x *reservation, at int, want *resvWant) error {
 	part, err := e.resvPart(x)
 	if err != nil {
 		return err
 	}
-	all, free, shared, err := e.candidates(x, at, part)
+	sets, err := e.candidates(x, at, part)
 	if err != nil {
 		return err
-	}
-	sets := []*topology.NodeSet{free, shared}
-	if x.flags&(resvMaint|resvOverlap) != 0 {
-		sets = append(sets, all)
 	}
 	for _, s := range sets {
 		if len(want.cores) > 0 {
@@ -157,16 +205,7 @@ func (e *engine) pickByCount(x *reservation, at int, want *resvWant) error {
 			}
 			continue
 		}
-		idle := s.Clone()
-		for n := range s.All() {
-			if e.busyPast(n, x.start, at) {
-				idle.Remove(n)
-			}
-		}
-		if x.flags&resvIgnoreJobs != 0 && idle.Count() < int(want.nodes) {
-			idle = s
-		}
-		if e.pickDevices(x, part, idle, want) {
+		if e.pickDevices(x, part, e.idleOf(x, at, s, int(want.nodes)), want) {
 			return nil
 		}
 	}
@@ -256,11 +295,29 @@ func (e *engine) pickNodes(x *reservation, part int32, set *topology.NodeSet, n 
 		}
 	}
 	if !e.placeProbe(&spec, set) {
-		return false
+		return x.flags&resvMaint != 0 && e.pickDown(x, set, n)
 	}
 	x.nodes.Clear()
 	for _, n := range e.try.nodes {
 		x.nodes.Add(n)
+	}
+	return true
+}
+
+// pickDown takes n nodes of set, those that are up first and each kind in node
+// order, and reports whether there are as many: maintenance may be of nodes that
+// are down.
+func (e *engine) pickDown(x *reservation, set *topology.NodeSet, n int32) bool {
+	if e.up.Contains(set) || set.Count() < int(n) || strings.ContainsAny(x.spec.Features, "[*") {
+		return false
+	}
+	x.nodes.Clear()
+	for _, up := range []bool{true, false} {
+		for id := range set.All() {
+			if x.nodes.Count() < int(n) && e.up.Has(id) == up {
+				x.nodes.Add(id)
+			}
+		}
 	}
 	return true
 }

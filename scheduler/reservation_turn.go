@@ -12,6 +12,7 @@ func (e *engine) turnReservations() {
 	if e.now < t.nextAt {
 		return
 	}
+	t.asked = e.now
 	for i := 0; i < len(t.all); {
 		x := &t.all[i]
 		over := x.end <= e.now
@@ -187,10 +188,11 @@ func (e *engine) replaceNodes(at int) bool {
 	if err != nil {
 		return false
 	}
-	_, free, _, err := e.candidates(x, at, part)
+	sets, err := e.candidates(x, at, part)
 	if err != nil {
 		return false
 	}
+	free := sets[0]
 	free.AndNot(&x.nodes)
 	for n := range free.All() {
 		if e.busyPast(n, max(x.start, e.now), at) || x.flags&resvReplace != 0 && len(e.nodes[n].jobs) > 0 {

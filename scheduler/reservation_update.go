@@ -93,6 +93,7 @@ func (c *ListChange) apply(l *[]string) error {
 // refused before anything changes (spec: reservations 6.3).
 func (e *engine) updateReservation(now Time, u *ReservationUpdate) error {
 	at := e.resvByName(u.Name)
+	e.resv.asked = max(e.now, now)
 	fail := func(err error) error {
 		return fmt.Errorf("scheduler: update reservation %q: %w", u.Name, err)
 	}
@@ -236,11 +237,12 @@ func (e *engine) changeNodes(y *reservation, at int, u *ReservationUpdate) error
 		if err != nil {
 			return err
 		}
-		_, free, shared, err := e.candidates(y, at, part)
+		sets, err := e.candidates(y, at, part)
 		if err != nil {
 			return err
 		}
-		if !e.growBy(y, at, part, int(*n)-y.nodes.Count(), free) && !e.growBy(y, at, part, int(*n)-y.nodes.Count(), shared) {
+		more := int(*n) - y.nodes.Count()
+		if !slices.ContainsFunc(sets, func(s *topology.NodeSet) bool { return e.growBy(y, at, part, more, s) }) {
 			return ErrReservationBusy
 		}
 	}

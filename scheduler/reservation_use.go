@@ -80,6 +80,15 @@ func (e *engine) resvGate(rec record) bool {
 	return true
 }
 
+// resvLast is when the reservation of a record takes no more jobs.
+func (e *engine) resvLast(rec record) Time {
+	at := e.resvAt(rec.resv)
+	if at < 0 || e.resv.all[at].flags&resvFlex != 0 {
+		return Never
+	}
+	return e.resv.all[at].end
+}
+
 // resvEnd is when a running job is ended by the end of its reservation (spec:
 // reservations 7.5).
 func (e *engine) resvEnd(j *job) Time {
@@ -161,7 +170,19 @@ func (e *engine) keepReserved(rec record, from Time, limit time.Duration) {
 			for k := range x.cores {
 				e.bookCores(&x.cores[k], false)
 			}
+			e.keepListed(rec, x)
 		}
+	}
+}
+
+// keepListed keeps a job that lists nodes and counts none on its list while cores
+// there are reserved for others: Slurm does not add nodes to make up for those
+// (spec: reservations, case 33).
+func (e *engine) keepListed(rec record, x *reservation) {
+	c := e.classOf(rec)
+	if e.cfg.Profile == ProfileSlurm && c.list != nil && e.jobs.rows[rec.row].spec.MinNodes == 0 && c.list.Intersects(&x.nodes) {
+		e.try.within.And(c.list)
+		e.try.cut = true
 	}
 }
 

@@ -236,7 +236,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
 				clash = clash || e.resvClash(rec, t, limit)
 				switch {
-				case t > e.lastStart(j):
+				case t > e.lastStart(j), t >= e.resvLast(rec):
 					return Never, limit, false
 				case t <= e.now || !clash:
 					return t, limit, true

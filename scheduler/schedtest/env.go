@@ -437,8 +437,9 @@ func (e *env) show(what string) string {
 			}
 		case "nodes":
 			for n := range v.Nodes() {
-				fmt.Fprintf(&b, "%s %s cpu %d/%d mem %d/%d gpu %d/%d jobs %d\n", n.Name, n.State, n.CPUMilliUsed, n.CPUMilli, n.MemUsedMiB, n.MemMiB,
+				fmt.Fprintf(&b, "%s %s cpu %d/%d mem %d/%d gpu %d/%d jobs %d", n.Name, n.State, n.CPUMilliUsed, n.CPUMilli, n.MemUsedMiB, n.MemMiB,
 					n.GPUMilliUsed, n.GPUs*1000, n.Jobs)
+				writeReserved(&b, &n)
 			}
 		}
 	})

@@ -140,6 +140,17 @@ func writeReservation(b *strings.Builder, r *scheduler.ReservationSpec) {
 	b.WriteByte('\n')
 }
 
+// writeReserved ends a line about a node with what it is reserved for.
+func writeReserved(b *strings.Builder, n *scheduler.NodeView) {
+	if n.Reservation != "" {
+		b.WriteString(" reserved for " + n.Reservation)
+	}
+	if n.Maintenance {
+		b.WriteString(", maintenance")
+	}
+	b.WriteByte('\n')
+}
+
 // reservations lists all.
 func (e *env) reservations() string {
 	var b strings.Builder
