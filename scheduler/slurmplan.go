@@ -214,7 +214,9 @@ func (e *engine) slurmTime(j *job, pair int) time.Duration {
 }
 
 // slurmEarliest finds when a record can start beside what runs and what is
-// planned, and for how long it was tested; its place is in the scratch.
+// planned, and for how long it was tested; its place is in the scratch. A start
+// after the end of the slot is put off to that end, where more nodes may be free
+// of plans; one in the same grain that a plan forbids is tried again as it is.
 func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 	p := &e.slurm
 	j := &e.jobs.rows[rec.row]
@@ -238,9 +240,9 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 				switch {
 				case t > e.lastStart(j), t >= e.resvLast(rec):
 					return Never, limit, false
-				case t <= e.now || !clash:
+				case t <= e.now || !clash && (later == 0 || t <= later):
 					return t, limit, true
-				case t > from:
+				case clash && t > from:
 					later = t
 				}
 			}

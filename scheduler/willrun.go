@@ -9,9 +9,10 @@ import (
 // willRun finds when and where a record could start at or after from if only
 // what runs were in its way, on the nodes of avail (spec: backfill 2.4). What
 // runs ends at its limit and is taken off in groups: all that ends within a
-// window from the first end of all, which doubles from 30 s. The answer is the
-// end of the last job of the first group after which the record fits; the place
-// is in the scratch. What it took off is left off: offTo(0) puts the books right.
+// window from the first end of all, which doubles from 30 s. The record is tried
+// after each group; the answer is when the last of what ran on the nodes that it
+// gets has ended, which may be before the group's end. The place is in the
+// scratch. What it took off is left off: offTo(0) puts the books right.
 func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
 	ends := e.plans.ends
 	i := 0
@@ -50,7 +51,7 @@ func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit t
 			break
 		}
 		if e.tryOff(rec, &x, i, last, limit) {
-			return max(last, from), true
+			return max(e.vacated(rec, ends[:i], last), from), true
 		}
 		window = e.widen(window)
 	}
@@ -67,6 +68,26 @@ func (e *engine) tryOff(rec record, x *reach, n int, t Time, limit time.Duration
 	e.offTo(n)
 	e.slurm.off.tries++
 	return e.tryOn(rec, x.within, t, limit)
+}
+
+// vacated is when the place in the scratch is free of what has been taken off:
+// the last end of a job on one of its nodes. Units of topologies that are kept
+// are free at last only.
+func (e *engine) vacated(rec record, gone []ending, last Time) Time {
+	if e.holders > 0 || e.classes.rows[e.jobs.rows[rec.row].classes[rec.pair]].unitsAlone {
+		return last
+	}
+	place := &e.try.mask
+	place.Clear()
+	for _, n := range e.try.nodes {
+		place.Add(n)
+	}
+	for i := len(gone) - 1; i >= 0; i-- {
+		if e.touches(gone[i].job, place) {
+			return gone[i].at
+		}
+	}
+	return last
 }
 
 // widen returns the window of the next group of ends.
