@@ -14,7 +14,14 @@ type Columns struct {
 	Near []uint8
 	// Fit are the nodes on which the request could run, in words.
 	Fit []uint64
+	// MostCPUs and MostDevices are the largest entries of the nodes in Fit as
+	// filled, 0 if there is none. Who changes entries or Fit afterwards calls
+	// [Columns.Forget].
+	MostCPUs, MostDevices int32
 }
+
+// Forget sets MostCPUs and MostDevices to 0, which says nothing of the entries.
+func (c *Columns) Forget() { c.MostCPUs, c.MostDevices = 0, 0 }
 
 // devices returns what f adds to the Devices column.
 func (c *class) devices(f *NodeFit) int32 {
@@ -29,6 +36,12 @@ func (c *class) devices(f *NodeFit) int32 {
 		return job
 	}
 	return all
+}
+
+// Empty takes all nodes out of Fit.
+func (c *Columns) Empty() {
+	clear(c.Fit)
+	c.Forget()
 }
 
 // Size makes room for n nodes. It allocates if n differs from before.
@@ -54,8 +67,8 @@ type columnState struct {
 // within holds every node. Entries of nodes that were evaluated and refused
 // are 0; those of nodes that the index rules out are not touched.
 //
-// Each state is evaluated once, or remembered from before; a node then costs a
-// look-up. O(nodes/64 + nodes of within that pass the index + states). It does
+// Each state is evaluated once, or remembered from before, which also yields the
+// largest entries; a node then costs a look-up. O(nodes/64 + nodes of within that pass the index + states). It does
 // not allocate in steady state.
 func (p *Pool) Fill(dst *Columns, c ClassID, pass Pass, need int32, within []uint64) int {
 	return p.FillAfter(dst, c, pass, need, &[MaxNeeds]int64{}, within)
@@ -73,6 +86,7 @@ func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted
 		clear(p.column)
 		p.epoch = 1
 	}
+	dst.Forget()
 	count := 0
 	for w := range dst.Fit {
 		x := p.candidates(cl, w, within)
@@ -114,6 +128,7 @@ func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, granted 
 			*v = columnState{epoch: p.epoch, cpus: f.CPUs, devices: cl.devices(f), near: f.Near}
 			if f.Refusal == RefuseNone {
 				v.ok = 1
+				dst.MostCPUs, dst.MostDevices = max(dst.MostCPUs, v.cpus), max(dst.MostDevices, v.devices)
 			}
 		}
 		cpus[i], devices[i], near[i] = v.cpus, v.devices, v.near

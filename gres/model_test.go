@@ -196,6 +196,7 @@ func propPool(t *rapid.T) {
 			cols.Size(n)
 			count := p.Fill(&cols, classes[k], PassAny, 1, odd)
 			var sc Scratch
+			cpus, devices := int32(0), int32(0)
 			for i := range nodes {
 				want := NodeFit{Refusal: RefuseBusy}
 				if nodes[i].up && odd[i>>6]>>(i&63)&1 != 0 {
@@ -207,10 +208,14 @@ func propPool(t *rapid.T) {
 				}
 				if fit {
 					count--
+					cpus, devices = max(cpus, cols.CPUs[i]), max(devices, cols.Devices[i])
 				}
 			}
 			if count != 0 {
 				t.Fatalf("Fill counts %d too many", count)
+			}
+			if cols.MostCPUs != cpus || cols.MostDevices != devices {
+				t.Fatalf("Fill finds %d CPUs and %d devices the most, want %d and %d", cols.MostCPUs, cols.MostDevices, cpus, devices)
 			}
 		},
 		"": func(t *rapid.T) {

@@ -393,6 +393,8 @@ func (e *engine) pruneScoped() {
 			continue
 		}
 		copy(p.freeNext, p.free)
+		s.cols.Forget() // the largest may be among those that go
+		s.near.Forget()
 		for n := range s.fit.All() {
 			if u := p.unitOf[n]; p.freeNext[u] < a.count {
 				s.fit.Remove(n)

@@ -90,6 +90,7 @@ func (s *scratch) set(n topology.NodeID, f *gres.NodeFit) {
 }
 
 func setColumn(c *gres.Columns, n topology.NodeID, f *gres.NodeFit) {
+	c.Forget()
 	w, b := n>>6, uint64(1)<<(n&63)
 	if f.Refusal != gres.RefuseNone {
 		c.Fit[w] &^= b

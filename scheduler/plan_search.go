@@ -255,8 +255,8 @@ func (e *engine) explainNow() {
 		return
 	}
 	w.fit.Clear()
-	clear(w.cols.Fit)
-	clear(w.near.Fit)
+	w.cols.Empty()
+	w.near.Empty()
 	for _, r := range s.ready {
 		e.column(r.node, e.now, c.firstPass == gres.PassNear)
 	}
@@ -448,9 +448,9 @@ func (e *engine) tryAll(t Time, want int) bool {
 	}
 	near := c.firstPass == gres.PassNear && t == e.now
 	w.fit.Clear()
-	clear(w.cols.Fit)
+	w.cols.Empty()
 	if near {
-		clear(w.near.Fit)
+		w.near.Empty()
 	}
 	n = 0
 	for _, r := range s.ready {

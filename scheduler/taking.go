@@ -218,7 +218,7 @@ type shapeFit struct {
 // fillIdle is fill for idle nodes: each shape is evaluated once.
 func (l *look) fillIdle(dst *gres.Columns, pass gres.Pass, a *after) {
 	e, s := l.e, &l.e.try
-	clear(dst.Fit)
+	dst.Empty()
 	s.byShape = append(s.byShape[:0], make([]shapeFit, e.pool.NumShapes())...)
 	for n := range l.idleNodes().All() {
 		v := &s.byShape[e.pool.ShapeID(int32(n))]
@@ -297,13 +297,15 @@ func (l *look) request() {
 	gpus := c.fit.GPUs > 0
 	if l.two() {
 		s.req.CPUs, s.req.RelaxedCPUs = s.near.CPUs, s.cols.CPUs
+		s.req.MostCPUs, s.req.MostRelaxedCPUs = s.near.MostCPUs, s.cols.MostCPUs
 		if gpus {
 			s.req.NodeGPUs, s.req.RelaxedGPUs = s.near.Devices, s.cols.Devices
+			s.req.MostGPUs, s.req.MostRelaxedGPUs = s.near.MostDevices, s.cols.MostDevices
 		}
 	} else {
-		s.req.CPUs = s.cols.CPUs
+		s.req.CPUs, s.req.MostCPUs = s.cols.CPUs, s.cols.MostCPUs
 		if gpus {
-			s.req.NodeGPUs = s.cols.Devices
+			s.req.NodeGPUs, s.req.MostGPUs = s.cols.Devices, s.cols.MostDevices
 		}
 		s.req.Sifted = true
 	}

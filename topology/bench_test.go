@@ -88,6 +88,9 @@ func benchRequest(top *topology.Topology, want int, free float64, ok bool) *topo
 		cpus[i] = 64
 	}
 	req := &topology.Request{Eligible: elig, CPUs: cpus, Min: int32(want), Want: int32(want), Max: int32(want), MinCPUs: int64(want), Sifted: true}
+	if !elig.Empty() {
+		req.MostCPUs = 64 // as the filling of columns yields it
+	}
 	if !ok {
 		req.MinCPUs = int64(want) * 65
 	}

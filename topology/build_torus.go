@@ -6,7 +6,10 @@ import (
 )
 
 // A torus is what the torus fitter knows beside the units.
-type torus struct{ units []torusUnit }
+type torus struct {
+	units []torusUnit
+	grids []*cellGrid // of the toruses with a placement of one cell; empty if one has none
+}
 
 // A torusUnit is one torus.
 type torusUnit struct {
@@ -83,6 +86,9 @@ func (b *builder) torus(spec *TorusSpec) {
 			}
 		}
 		t.torus.units = append(t.torus.units, tu)
+	}
+	if !b.problems.Fatal() {
+		t.torus.layGrids()
 	}
 }
 

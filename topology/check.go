@@ -4,6 +4,10 @@ package topology
 // with checking on.
 func (s *Scratch) check(ok bool) {
 	res, r := s.res, s.req
+	checkMost(r.Eligible, r.CPUs, r.MostCPUs)
+	checkMost(r.Eligible, r.NodeGPUs, r.MostGPUs)
+	checkMost(r.Eligible, r.RelaxedCPUs, r.MostRelaxedCPUs)
+	checkMost(r.Eligible, r.RelaxedGPUs, r.MostRelaxedGPUs)
 	if ok != (res.Refusal.Rule == RuleNone) {
 		panic("topology: check: a result and a refusal at once")
 	}
@@ -31,5 +35,19 @@ func (s *Scratch) check(ok bool) {
 		panic("topology: check: number of nodes out of range")
 	case total < s.minCPUs && !r.Spread:
 		panic("topology: check: too few CPUs")
+	}
+}
+
+// checkMost panics if most is promised as the largest entry of col and is not.
+func checkMost(set *NodeSet, col []int32, most int32) {
+	if most == 0 || col == nil {
+		return
+	}
+	real := int32(0)
+	for id := range set.All() {
+		real = max(real, col[id])
+	}
+	if real != most {
+		panic("topology: check: the largest entry of a column is not what the request promises")
 	}
 }

@@ -105,7 +105,14 @@ func TestFitSteps(t *testing.T) {
 				if steps[1] > 12*steps[0]+1000 {
 					t.Errorf("%s want=%d ok=%v: %d steps on 9,216 nodes, %d on 92,160, want at most 12 times as many", kind, want, ok, steps[0], steps[1])
 				}
-				if limit := int64(3 * 92160); steps[1] > limit {
+				limit := int64(3 * 92160)
+				switch { // with the largest entries known one node costs the same anywhere
+				case want == 1 && kind == "torus":
+					limit = 92160/64 + 200 // a look at each word
+				case want == 1:
+					limit = 4
+				}
+				if steps[1] > limit {
 					t.Errorf("%s want=%d ok=%v: %d steps on 92,160 nodes, want at most %d", kind, want, ok, steps[1], limit)
 				}
 			}

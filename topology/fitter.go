@@ -202,6 +202,11 @@ func (s *Scratch) fitSize(lo, want, hi int32) bool {
 	if s.max == 1 && s.f.top.kind != KindTorus3D {
 		return s.finish(s.oneNode())
 	}
+	if s.max == 1 {
+		if ok, known := s.oneCell(); known {
+			return s.finish(ok)
+		}
+	}
 	w := s.f.dispatch(s)
 	return s.finish(s.passes(w))
 }
@@ -236,7 +241,7 @@ func (s *Scratch) counts(lo, want, hi int32) bool {
 		return true // the one-node path finds out by itself
 	}
 	s.res.Steps += int64(len(s.base))
-	if have := countBits(s.base); have < s.min {
+	if have := countUpTo(s.base, s.min); have < s.min {
 		s.refuse(Refusal{Rule: RuleCount, Unit: NoUnit, Lack: LackNodes, Need: int64(s.min), Have: int64(have)})
 		return false
 	}
@@ -247,7 +252,7 @@ func (s *Scratch) counts(lo, want, hi int32) bool {
 // list if that is longer than the minimum.
 func (s *Scratch) needSet(r *Request) {
 	s.base = r.Eligible.Words()
-	s.required = false
+	s.required, s.listed = false, false
 	if r.Required != nil && !r.Required.Empty() {
 		copy(s.need, s.set(r.Required))
 		s.required = true
@@ -264,7 +269,7 @@ func (s *Scratch) needSet(r *Request) {
 		for i, x := range list {
 			s.cut[i] = s.base[i] & x
 		}
-		s.base = s.cut
+		s.base, s.listed = s.cut, true
 		return
 	}
 	if !s.required {

@@ -26,6 +26,9 @@ func (s *Scratch) hopeless(w way) bool {
 
 // most returns the largest sums of CPUs and of GPUs that s.max nodes of set have.
 func (s *Scratch) most(set []uint64) (cpus, gpus int64) {
+	if s.max == 1 && s.mostCPUs > 0 && (s.req.GPUs <= 0 || s.gpus == nil || s.mostGPUs > 0) {
+		return int64(s.mostCPUs), int64(s.mostGPUs) // set is all that was eligible
+	}
 	cpus = s.mostOf(set, s.cpus)
 	if s.req.GPUs > 0 && s.gpus != nil {
 		gpus = s.mostOf(set, s.gpus)

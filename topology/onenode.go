@@ -14,12 +14,19 @@ func (s *Scratch) oneNode() bool {
 		if pass == 1 && r.RelaxedCPUs == nil && r.RelaxedGPUs == nil {
 			break // the strict pass has said it
 		}
-		if s.scanOne() {
+		if !s.beyond() && s.scanOne() {
 			return true
 		}
 	}
 	s.whyNotOne()
 	return false
+}
+
+// beyond reports whether the largest entries of the columns say that no eligible
+// node has what the job wants of one.
+func (s *Scratch) beyond() bool {
+	return s.mostCPUs > 0 && int64(s.mostCPUs) < s.minCPUs ||
+		s.mostGPUs > 0 && int64(s.mostGPUs) < s.req.GPUs
 }
 
 // scanOne takes the best single node of the pass, if there is one.
@@ -105,19 +112,23 @@ func (s *Scratch) forgetOne() {
 func (s *Scratch) whyNotOne() {
 	r := s.req
 	why := Refusal{Rule: RuleShort, Unit: NoUnit, Lack: LackCPUs, Need: max(s.minCPUs, 1)}
-	nodes, gpus := 0, int64(0)
-	for i, x := range s.base {
-		for ; x != 0; x &= x - 1 {
-			id := i<<6 + bits.TrailingZeros64(x)
-			nodes++
-			why.Have = max(why.Have, int64(s.cpus[id]))
-			if s.gpus != nil {
-				gpus = max(gpus, int64(s.gpus[id]))
+	any := s.mostCPUs > 0
+	gpus := int64(s.mostGPUs)
+	if why.Have = int64(s.mostCPUs); !any || r.GPUs > 0 && s.gpus != nil && gpus == 0 {
+		for i, x := range s.base {
+			any = any || x != 0
+			for ; x != 0; x &= x - 1 {
+				id := i<<6 + bits.TrailingZeros64(x)
+				s.res.Steps++
+				why.Have = max(why.Have, int64(s.cpus[id]))
+				if s.gpus != nil {
+					gpus = max(gpus, int64(s.gpus[id]))
+				}
 			}
 		}
 	}
 	switch {
-	case nodes == 0:
+	case !any:
 		why = Refusal{Rule: RuleCount, Unit: NoUnit, Lack: LackNodes, Need: 1}
 	case r.GPUs > gpus:
 		why.Lack, why.Need, why.Have = LackGPUs, r.GPUs, gpus

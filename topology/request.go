@@ -81,6 +81,12 @@ type Request struct {
 	// Sifted promises that no node of Eligible has 0 in either CPUs column, which
 	// saves a walk over all of them.
 	Sifted bool
+	// MostCPUs, MostGPUs, MostRelaxedCPUs and MostRelaxedGPUs promise the largest
+	// entry that a node of Eligible has in the column of that name; 0 is not known.
+	// Where no column is relaxed the strict ones count for both passes. Who fills
+	// columns learns them on the way (gres: Columns.MostCPUs); what no node has is
+	// then refused without a walk.
+	MostCPUs, MostGPUs, MostRelaxedCPUs, MostRelaxedGPUs int32
 	// Weights[n] is the effective weight of node n, lower first, as [Weight]
 	// makes it; nil if all are equal.
 	Weights []int64

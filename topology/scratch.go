@@ -18,10 +18,13 @@ type Scratch struct {
 	min, want, max int
 	minCPUs        int64
 	required       bool // need is not empty
+	listed         bool // base is cut to a node list
 
-	// The columns of the pass that is running.
-	cpus, gpus []int32
-	relaxed    bool
+	// The columns of the pass that is running, and their largest entries over elig,
+	// or over base before it is sifted; 0 is not known.
+	cpus, gpus         []int32
+	mostCPUs, mostGPUs int32
+	relaxed            bool
 
 	// Sets of nodes. base: eligible for this size. elig: eligible in this pass
 	// and not dropped. cand: candidates not yet looked at in this try. need:
@@ -85,6 +88,7 @@ type Scratch struct {
 	bigFree            []bool
 	costly, costlyUnit int32
 	byFree             []uint64 // toruses large enough, as (free nodes, index)
+	torusCells         []uint64 // of one torus: those left, those in larger boxes, the planes
 }
 
 // A tally is what is still wanted.
@@ -155,11 +159,18 @@ func (s *Scratch) column(relaxed bool) {
 	r := s.req
 	s.relaxed = relaxed
 	s.cpus, s.gpus = r.CPUs, r.NodeGPUs
+	s.mostCPUs, s.mostGPUs = r.MostCPUs, r.MostGPUs
 	if relaxed && r.RelaxedCPUs != nil {
-		s.cpus = r.RelaxedCPUs
+		s.cpus, s.mostCPUs = r.RelaxedCPUs, r.MostRelaxedCPUs
 	}
 	if relaxed && r.RelaxedGPUs != nil {
-		s.gpus = r.RelaxedGPUs
+		s.gpus, s.mostGPUs = r.RelaxedGPUs, r.MostRelaxedGPUs
+	}
+	if s.listed { // the promise is for nodes off the list too
+		s.mostCPUs, s.mostGPUs = 0, 0
+	}
+	if s.gpus == nil {
+		s.mostGPUs = 0
 	}
 }
 
@@ -182,13 +193,14 @@ func (s *Scratch) sift() bool {
 			}
 		}
 		s.res.Steps += int64(s.n)
+		s.mostCPUs, s.mostGPUs = 0, 0
 	}
 	if s.required && !within(s.elig, s.need) {
 		s.refuse(Refusal{Rule: RuleRequired, Unit: NoUnit, Lack: LackCPUs,
 			Need: int64(countBits(s.need)), Have: int64(countAnd(s.elig, s.need))})
 		return false
 	}
-	if have := countBits(s.elig); have < s.min {
+	if have := countUpTo(s.elig, s.min); have < s.min {
 		rule := RuleCount
 		if have == 0 {
 			rule = RuleEmpty

@@ -99,17 +99,33 @@ func countRange(w []uint64, lo, hi NodeID) int {
 	if a == b {
 		return bits.OnesCount64(w[a] & head & tail)
 	}
-	n := bits.OnesCount64(w[a]&head) + bits.OnesCount64(w[b]&tail)
-	for _, x := range w[a+1 : b] {
-		n += bits.OnesCount64(x)
+	if head&tail == ^uint64(0) {
+		return countBits(w[a : b+1])
 	}
-	return n
+	return bits.OnesCount64(w[a]&head) + bits.OnesCount64(w[b]&tail) + countBits(w[a+1:b])
 }
 
 // countBits counts the set bits.
 func countBits(w []uint64) int {
 	n := 0
+	for ; len(w) >= 8; w = w[8:] {
+		x := (*[8]uint64)(w)
+		n += bits.OnesCount64(x[0]) + bits.OnesCount64(x[1]) + bits.OnesCount64(x[2]) + bits.OnesCount64(x[3]) +
+			bits.OnesCount64(x[4]) + bits.OnesCount64(x[5]) + bits.OnesCount64(x[6]) + bits.OnesCount64(x[7])
+	}
 	for _, x := range w {
+		n += bits.OnesCount64(x)
+	}
+	return n
+}
+
+// countUpTo counts the set bits, but may stop as soon as there are most.
+func countUpTo(w []uint64, most int) int {
+	n := 0
+	for _, x := range w {
+		if n >= most {
+			break
+		}
 		n += bits.OnesCount64(x)
 	}
 	return n
