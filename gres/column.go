@@ -1,6 +1,9 @@
 package gres
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Columns says what each node could give a request. The slices have one entry
 // for each node; only those of nodes in Fit are valid.
@@ -15,13 +18,13 @@ type Columns struct {
 	// Fit are the nodes on which the request could run, in words.
 	Fit []uint64
 	// MostCPUs and MostDevices are the largest entries of the nodes in Fit as
-	// filled, 0 if there is none. Who changes entries or Fit afterwards calls
-	// [Columns.Forget].
-	MostCPUs, MostDevices int32
+	// filled, LeastCPUs and LeastDevices the smallest; 0 if there is none. Who
+	// changes entries or Fit afterwards calls [Columns.Forget].
+	MostCPUs, MostDevices, LeastCPUs, LeastDevices int32
 }
 
-// Forget sets MostCPUs and MostDevices to 0, which says nothing of the entries.
-func (c *Columns) Forget() { c.MostCPUs, c.MostDevices = 0, 0 }
+// Forget sets the largest and smallest entries to 0, which says nothing of them.
+func (c *Columns) Forget() { c.MostCPUs, c.MostDevices, c.LeastCPUs, c.LeastDevices = 0, 0, 0, 0 }
 
 // devices returns what f adds to the Devices column.
 func (c *class) devices(f *NodeFit) int32 {
@@ -87,6 +90,7 @@ func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted
 		p.epoch = 1
 	}
 	dst.Forget()
+	dst.LeastCPUs, dst.LeastDevices = math.MaxInt32, math.MaxInt32
 	count := 0
 	for w := range dst.Fit {
 		x := p.candidates(cl, w, within)
@@ -95,6 +99,9 @@ func (p *Pool) FillAfter(dst *Columns, c ClassID, pass Pass, need int32, granted
 		}
 		dst.Fit[w] = x
 		count += bits.OnesCount64(x)
+	}
+	if count == 0 {
+		dst.Forget()
 	}
 	return count
 }
@@ -129,6 +136,7 @@ func (p *Pool) fillWord(dst *Columns, cl *class, pass Pass, need int32, granted 
 			if f.Refusal == RefuseNone {
 				v.ok = 1
 				dst.MostCPUs, dst.MostDevices = max(dst.MostCPUs, v.cpus), max(dst.MostDevices, v.devices)
+				dst.LeastCPUs, dst.LeastDevices = min(dst.LeastCPUs, v.cpus), min(dst.LeastDevices, v.devices)
 			}
 		}
 		cpus[i], devices[i], near[i] = v.cpus, v.devices, v.near

@@ -1,6 +1,7 @@
 package gres
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"testing"
@@ -196,7 +197,7 @@ func propPool(t *rapid.T) {
 			cols.Size(n)
 			count := p.Fill(&cols, classes[k], PassAny, 1, odd)
 			var sc Scratch
-			cpus, devices := int32(0), int32(0)
+			most, least := [2]int32{}, [2]int32{math.MaxInt32, math.MaxInt32}
 			for i := range nodes {
 				want := NodeFit{Refusal: RefuseBusy}
 				if nodes[i].up && odd[i>>6]>>(i&63)&1 != 0 {
@@ -208,14 +209,22 @@ func propPool(t *rapid.T) {
 				}
 				if fit {
 					count--
-					cpus, devices = max(cpus, cols.CPUs[i]), max(devices, cols.Devices[i])
+					for k, x := range []int32{cols.CPUs[i], cols.Devices[i]} {
+						most[k], least[k] = max(most[k], x), min(least[k], x)
+					}
 				}
 			}
 			if count != 0 {
 				t.Fatalf("Fill counts %d too many", count)
 			}
-			if cols.MostCPUs != cpus || cols.MostDevices != devices {
-				t.Fatalf("Fill finds %d CPUs and %d devices the most, want %d and %d", cols.MostCPUs, cols.MostDevices, cpus, devices)
+			if least[0] == math.MaxInt32 {
+				least = [2]int32{}
+			}
+			if got := [2]int32{cols.MostCPUs, cols.MostDevices}; got != most {
+				t.Fatalf("Fill finds %v CPUs and devices the most, want %v", got, most)
+			}
+			if got := [2]int32{cols.LeastCPUs, cols.LeastDevices}; got != least {
+				t.Fatalf("Fill finds %v CPUs and devices the least, want %v", got, least)
 			}
 		},
 		"": func(t *rapid.T) {

@@ -146,34 +146,51 @@ func (e *engine) fitTopology(c *class) bool {
 	return e.fitLevels(c.levels, t.levels, &s.cols)
 }
 
-// fitLevels makes the column of members that each node takes by cols, and asks the
-// levels.
+// on is how many members a node takes that could give CPUs and devices.
+func (f *levelFit) on(cpus, devices int32) int32 {
+	if cpus <= 0 || f.taskCPUs == 0 {
+		return min(cpus, 1)
+	}
+	k := cpus / f.taskCPUs
+	if f.taskGPUs > 0 {
+		k = min(k, devices/f.taskGPUs)
+	}
+	if f.perNode > 0 {
+		k = min(k, f.perNode)
+	}
+	return k
+}
+
+// each is how many members every eligible node takes by cols, 0 if they differ or
+// it is not known.
+func (s *scratch) each(f *levelFit, cols *gres.Columns) int32 {
+	switch {
+	case s.req.RelaxedCPUs != nil: // some fit in the other pass alone
+		return 0
+	case f.taskCPUs == 0:
+		return 1
+	case cols.MostCPUs != cols.LeastCPUs, f.taskGPUs > 0 && cols.MostDevices != cols.LeastDevices:
+		return 0
+	}
+	return f.on(cols.MostCPUs, cols.MostDevices)
+}
+
+// fitLevels asks the levels, with what nodes take by cols as one number where all
+// take the same, else as a column.
 func (e *engine) fitLevels(f *levelFit, lv *topology.Levels, cols *gres.Columns) bool {
-	s := &e.try
-	s.members = s.members[:0]
-	for range e.nodes {
-		s.members = append(s.members, 0)
-	}
-	for n := range s.req.Eligible.All() {
-		k := int32(0)
-		switch {
-		case cols.CPUs[n] <= 0:
-		case f.taskCPUs == 0:
-			k = 1
-		default:
-			k = cols.CPUs[n] / f.taskCPUs
-			if f.taskGPUs > 0 {
-				k = min(k, cols.Devices[n]/f.taskGPUs)
-			}
-			if f.perNode > 0 {
-				k = min(k, f.perNode)
-			}
-		}
-		s.members[n] = k
-	}
-	r := &s.levelReq
+	s, r := &e.try, &e.try.levelReq
 	*r = f.req
-	r.Capacity, r.Eligible = s.members, s.req.Eligible
+	r.Eligible = s.req.Eligible
+	if r.Each = s.each(f, cols); r.Each <= 0 {
+		s.members = s.members[:0]
+		for range e.nodes {
+			s.members = append(s.members, 0)
+		}
+		for n := range s.req.Eligible.All() {
+			s.members[n] = f.on(cols.CPUs[n], cols.Devices[n])
+		}
+		r.Capacity = s.members
+	}
 	res := &s.levelRes
 	if !lv.Fit(&s.levels, r, res) {
 		s.res.Refusal = topology.Refusal{Rule: res.Rule, Unit: topology.NoUnit, Lack: topology.LackNodes, Need: int64(res.Need), Have: int64(res.Have)}

@@ -143,15 +143,24 @@ func BenchmarkFit(b *testing.B) {
 	fitLevels(b)
 }
 
-// benchLevels are zones of 16 racks of 32 nodes, with some room on free nodes.
-func benchLevels(tb testing.TB, n, want int, free float64, ok bool) (*topology.Levels, *topology.LevelRequest) {
+// benchLevels are zones of 16 racks of 32 nodes, with room for 8 members on each
+// free node: as one number, or as a column.
+func benchLevels(tb testing.TB, n, want int, free float64, ok, column bool) (*topology.Levels, *topology.LevelRequest) {
 	lv := benchTopology(tb, "tree", n).Levels()
 	r := rand.New(rand.NewPCG(uint64(want), uint64(free*100)))
-	req := &topology.LevelRequest{Count: int32(want), Want: 2, Must: 1, Exclusive: topology.NoLevel, Capacity: make([]int32, n)}
-	for i := range req.Capacity {
+	req := &topology.LevelRequest{Count: int32(want), Want: 2, Must: 1, Exclusive: topology.NoLevel, Each: 8, Eligible: new(topology.NodeSet)}
+	req.Eligible.Init(n)
+	for i := range n {
 		if r.Float64() < free {
-			req.Capacity[i] = 8
+			req.Eligible.Add(topology.NodeID(i))
 		}
+	}
+	if column {
+		req.Capacity = make([]int32, n)
+		for id := range req.Eligible.All() {
+			req.Capacity[id] = req.Each
+		}
+		req.Eligible, req.Each = nil, 0
 	}
 	if !ok {
 		req.Must, req.Want = 2, 2
@@ -160,29 +169,36 @@ func benchLevels(tb testing.TB, n, want int, free float64, ok bool) (*topology.L
 	return lv, req
 }
 
-// fitLevels runs the part of BenchmarkFit for kind=levels.
+// fitLevels runs the part of BenchmarkFit for levels: kind=levels where all free
+// nodes take the same, kind=levels-column where each node has its own number.
 func fitLevels(b *testing.B) {
-	for _, n := range []int{1000, 10000, 100000} {
-		for _, want := range []int{1, 64, 1024} {
-			for _, free := range []float64{0.05, 0.5} {
-				for _, ok := range []bool{true, false} {
-					lv, req := benchLevels(b, n, want, free, ok)
-					var ws topology.LevelScratch
-					var res topology.LevelResult
-					if lv.Fit(&ws, req, &res) != ok {
-						continue // cannot be met
-					}
-					b.Run(fmt.Sprintf("kind=levels/nodes=%d/want=%d/free=%v/ok=%v", n, want, free, ok), func(b *testing.B) {
-						b.ReportAllocs()
-						best := time.Hour
-						for b.Loop() {
-							start := time.Now()
-							lv.Fit(&ws, req, &res)
-							best = min(best, time.Since(start))
+	for _, column := range []bool{false, true} {
+		kind := map[bool]string{false: "levels", true: "levels-column"}[column]
+		for _, n := range []int{1000, 10000, 100000} {
+			if n == 100000 && testing.Short() {
+				continue
+			}
+			for _, want := range []int{1, 64, 1024} {
+				for _, free := range []float64{0.05, 0.5} {
+					for _, ok := range []bool{true, false} {
+						lv, req := benchLevels(b, n, want, free, ok, column)
+						var ws topology.LevelScratch
+						var res topology.LevelResult
+						if lv.Fit(&ws, req, &res) != ok {
+							continue // cannot be met
 						}
-						b.ReportMetric(float64(best), "min-ns/op")
-						b.ReportMetric(float64(res.Steps), "steps/op")
-					})
+						b.Run(fmt.Sprintf("kind=%s/nodes=%d/want=%d/free=%v/ok=%v", kind, n, want, free, ok), func(b *testing.B) {
+							b.ReportAllocs()
+							best := time.Hour
+							for b.Loop() {
+								start := time.Now()
+								lv.Fit(&ws, req, &res)
+								best = min(best, time.Since(start))
+							}
+							b.ReportMetric(float64(best), "min-ns/op")
+							b.ReportMetric(float64(res.Steps), "steps/op")
+						})
+					}
 				}
 			}
 		}

@@ -2,8 +2,9 @@ package topology
 
 // Fit finds places for req and reports whether it did. It is a function of req
 // and lv alone; ws and res are the caller's and grow to the cluster once. Cost:
-// O(nodes + domains), and O(picks · log) for what is chosen. It panics if a
-// column is not of the cluster's length.
+// O(nodes + domains), and O(picks · log) for what is chosen; with Each and a level
+// above the nodes, where nothing more is asked than slices, O(nodes/64 + domains
+// of that level and below). It panics if a column is not of the cluster's length.
 //
 // Source: spec/topology.md 3.1 to 3.3.
 func (lv *Levels) Fit(ws *LevelScratch, req *LevelRequest, res *LevelResult) bool {
@@ -11,7 +12,11 @@ func (lv *Levels) Fit(ws *LevelScratch, req *LevelRequest, res *LevelResult) boo
 	if !ws.valid() {
 		return ws.refuseLevel(RuleConfig, 0, NoLevel, 0)
 	}
-	ws.count()
+	if ws.lazy = ws.mayWait(); ws.lazy {
+		ws.countDomains()
+	} else {
+		ws.count()
+	}
 	if req.Balanced && req.Must == NoLevel && !req.Leader && ws.balance() {
 		return ws.finish()
 	}
@@ -23,7 +28,7 @@ func (lv *Levels) Fit(ws *LevelScratch, req *LevelRequest, res *LevelResult) boo
 
 // begin binds the scratch and grows it.
 func (ws *LevelScratch) begin(lv *Levels, req *LevelRequest, res *LevelResult) {
-	if len(req.Capacity) != lv.n || req.WithLeader != nil && len(req.WithLeader) != lv.n ||
+	if req.Each <= 0 && len(req.Capacity) != lv.n || req.WithLeader != nil && len(req.WithLeader) != lv.n ||
 		req.Eligible != nil && req.Eligible.Len() != lv.n || req.Occupied != nil && req.Occupied.Len() != lv.n ||
 		req.LeaderFits != nil && req.LeaderFits.Len() != lv.n {
 		panic("topology: column is not of the levels' cluster")
@@ -101,37 +106,51 @@ func (ws *LevelScratch) count() {
 	last := lv.Len() - 1
 	ws.countNodes()
 	for l := last; l >= 0; l-- {
-		c := &ws.levels[l]
 		if l < last {
 			ws.sumChildren(l)
 		}
-		unit := ws.unit(l)
-		if l == last && unit == 1 {
-			c.units, c.unitsLost = c.members, c.membersLost // the same numbers
-		} else if ws.ends(l) || l == last {
-			if l == last {
-				c.units, c.unitsLost = ws.nodeUnits, ws.nodeLost
-			}
-			for d, m := range c.members {
-				c.units[d] = m / unit
-				if ws.req.Leader && c.lead[d] {
-					c.unitsLost[d] = c.units[d] - (m-c.membersLost[d])/unit
-				}
-			}
-		}
-		ws.res.Steps += int64(len(c.members))
+		ws.toUnits(l)
 	}
-	if ws.req.Leader || ws.layers[0].Size > 1 {
-		all := int64(0)
-		for _, m := range ws.levels[last].members {
-			all += int64(m)
+	ws.counted = 0
+	ws.countBroken(last)
+}
+
+// toUnits turns the members of the domains of level l into units where a layer
+// ends there; of the nodes always.
+func (ws *LevelScratch) toUnits(l int) {
+	c, last := &ws.levels[l], ws.lv.Len()-1
+	unit := ws.unit(l)
+	if l == last && unit == 1 {
+		c.units, c.unitsLost = c.members, c.membersLost // the same numbers
+	} else if ws.ends(l) || l == last {
+		if l == last {
+			c.units, c.unitsLost = ws.nodeUnits, ws.nodeLost
 		}
-		whole := int64(0)
-		for _, u := range ws.levels[0].units {
-			whole += int64(u) * int64(ws.unit(0))
+		for d, m := range c.members {
+			c.units[d] = m / unit
+			if ws.req.Leader && c.lead[d] {
+				c.unitsLost[d] = c.units[d] - (m-c.membersLost[d])/unit
+			}
 		}
-		ws.res.Broken = all - whole
 	}
+	ws.res.Steps += int64(len(c.members))
+}
+
+// countBroken works out the members that do not make whole slices; those of level
+// l are all there are.
+func (ws *LevelScratch) countBroken(l int) {
+	if !ws.req.Leader && ws.layers[0].Size == 1 {
+		return
+	}
+	all := int64(0)
+	for _, m := range ws.levels[l].members {
+		all += int64(m)
+	}
+	whole := int64(0)
+	for _, u := range ws.levels[0].units {
+		whole += int64(u) * int64(ws.unit(0))
+	}
+	ws.res.Broken = all - whole
 }
 
 // countNodes fills the level of nodes.
@@ -140,7 +159,9 @@ func (ws *LevelScratch) countNodes() {
 	c := &ws.levels[lv.Len()-1]
 	ws.masked = ws.masked[:0]
 	ws.res.Outside, ws.res.Owned = 0, 0
-	if lv.plain && r.Eligible == nil {
+	if r.Each > 0 {
+		ws.countEach(c)
+	} else if lv.plain && r.Eligible == nil {
 		for i, x := range r.Capacity[:len(c.members)] {
 			c.members[i] = max(x, 0)
 		}
@@ -154,7 +175,7 @@ func (ws *LevelScratch) countNodes() {
 			}
 		}
 	}
-	if len(lv.nodeAt) < lv.n {
+	if r.Each <= 0 && len(lv.nodeAt) < lv.n {
 		for id, x := range r.Capacity {
 			if lv.at[id] < 0 {
 				ws.res.Outside += int64(max(x, 0))
@@ -296,12 +317,13 @@ func (ws *LevelScratch) search() bool {
 		if len(r.Slices) == 0 && !r.Leader {
 			l = ws.lv.Len() - 1
 		}
+		ws.countTo(l)
 		ws.allOf(l)
 		return ws.descend(l, need)
 	}
 	for l := from; l >= max(to, 0); l-- {
-		ws.allOf(l)
-		if d := ws.single(l, need, r.Leader); d >= 0 {
+		ws.countTo(l)
+		if d := ws.singleOf(l, need, r.Leader); d >= 0 {
 			ws.pool = append(ws.pool[:0], d)
 			return ws.descend(l, need)
 		}
@@ -309,6 +331,7 @@ func (ws *LevelScratch) search() bool {
 	if to != NoLevel {
 		return ws.refuseLevel(RuleNoFit, need, to, to)
 	}
+	ws.countTo(0)
 	ws.allOf(0)
 	return ws.descend(0, need)
 }
@@ -327,7 +350,11 @@ func (ws *LevelScratch) allOf(l int) {
 func (ws *LevelScratch) refuseLevel(rule Rule, need int32, l, report int) bool {
 	res := ws.res
 	res.Rule, res.Need = rule, need
+	if rule == RuleConfig || rule == RuleRequired {
+		return false // nothing was counted
+	}
 	if l == NoLevel {
+		ws.countTo(0)
 		for d := range ws.levels[0].units {
 			res.Have += ws.levels[0].units[d]
 		}
@@ -335,9 +362,12 @@ func (ws *LevelScratch) refuseLevel(rule Rule, need int32, l, report int) bool {
 	}
 	res.NearLevel = report
 	res.Have = -1
-	for d := range int32(ws.lv.size(l)) {
-		if x := ws.room(l, d, ws.req.Leader); x > res.Have {
-			res.Have, res.NearDomain = x, d
+	for d, x := range ws.levels[l].units {
+		if ws.req.Leader {
+			x = ws.room(l, int32(d), true)
+		}
+		if x > res.Have {
+			res.Have, res.NearDomain = x, int32(d)
 		}
 	}
 	res.Have = max(res.Have, 0)

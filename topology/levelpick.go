@@ -228,6 +228,7 @@ func (ws *LevelScratch) childrenOf(l int) {
 		}
 	}
 	slices.Sort(ws.pool)
+	ws.fillPool(l + 1)
 }
 
 // spread lets each chosen domain of level l give what it has to its children;
@@ -244,6 +245,7 @@ func (ws *LevelScratch) spread(l int, lead int32) (below int32, ok bool) {
 		for i := first[d]; i < first[d+1]; i++ {
 			ws.pool = append(ws.pool, i)
 		}
+		ws.fillPool(l + 1)
 		leader := ws.req.Leader && d == lead
 		if c.give[d] == 0 && !leader {
 			continue

@@ -40,6 +40,9 @@ type LevelRequest struct {
 	Count int32
 	// Capacity[n] is how many members node n could take now.
 	Capacity []int32
+	// Each, if not 0, is how many members every eligible node could take;
+	// Capacity is not looked at then. Eligible nodes are counted by words.
+	Each int32
 	// Eligible are the nodes to look at, nil for all.
 	Eligible *NodeSet
 
@@ -122,6 +125,10 @@ type LevelScratch struct {
 	row    []int64
 	masked []int32
 	lo, hi int32 // the nodes that count, as domains of the last level
+	// lazy: the counts of nodes are worked out only for the pools that are chosen
+	// from; counted is the highest level counted so far.
+	lazy    bool
+	counted int
 	// nodeUnits and nodeLost are the units of nodes where they are not members.
 	nodeUnits, nodeLost []int32
 	bits                []uint64

@@ -18,9 +18,33 @@ import (
 type Levels struct {
 	n      int
 	levels []levelTable
-	nodeAt []NodeID // node of each domain of the last level
-	at     []int32  // domain of each node at the last level, -1 if in none
-	plain  bool     // nodeAt[i] == i
+	nodeAt []NodeID     // node of each domain of the last level
+	at     []int32      // domain of each node at the last level, -1 if in none
+	plain  bool         // nodeAt[i] == i
+	bits   []domainBits // of the domains above the nodes
+}
+
+// domainBits says where the nodes of a domain are in the words of a set: the bits
+// mask of one word, or from node start on if they are consecutive, which is NoNode
+// if they are not.
+type domainBits struct {
+	mask  uint64 // 0 if they are in several words
+	word  int32
+	start NodeID
+}
+
+func bitsOf(ids []NodeID) domainBits {
+	b := domainBits{word: int32(ids[0] >> 6), start: ids[0]}
+	for i, id := range ids {
+		if int(id-ids[0]) != i {
+			b.start = NoNode
+		}
+		b.mask |= 1 << (uint(id) & 63)
+	}
+	if int32(slices.Max(ids)>>6) != b.word || int32(slices.Min(ids)>>6) != b.word {
+		b.mask = 0
+	}
+	return b
 }
 
 // A levelTable is one level: child domains of domain d are first[d] to
@@ -197,6 +221,12 @@ func buildLevels(names []string, in []NodeID, n int, same func(l int, a, b NodeI
 			end = len(lv.levels[l+1].domains)
 		}
 		lv.levels[l].first = append(lv.levels[l].first, int32(end))
+	}
+	if len(names) > 0 {
+		first := lv.levels[len(names)-1].first
+		for d, lo := range first[:len(first)-1] {
+			lv.bits = append(lv.bits, bitsOf(in[lo:first[d+1]]))
+		}
 	}
 	return lv
 }
