@@ -259,7 +259,8 @@ type PlanParameters struct {
 	// RunningReserve puts running jobs into the map as whole nodes. Slurm:
 	// bf_running_job_reserve.
 	RunningReserve bool `json:",omitempty"`
-	// BusyNodes prefers nodes in use. Slurm: bf_busy_nodes.
+	// BusyNodes plans on nodes in use first, which keeps idle ones for those that
+	// can start now. Slurm: bf_busy_nodes.
 	BusyNodes bool `json:",omitempty"`
 	// Licenses makes licences part of the map. Slurm: bf_licenses.
 	Licenses bool `json:",omitempty"`

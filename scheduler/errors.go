@@ -36,6 +36,9 @@ var (
 	ErrPrefer = errors.New("invalid preferred feature specification")
 	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.
 	ErrLimit = errors.New("job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
+	// ErrPartitionAccess: the partition is not open to the user, or to jobs
+	// without a reservation.
+	ErrPartitionAccess = errors.New("access to the partition denied")
 	// ErrPartitionLimit: the job exceeds limits of partitions, and
 	// EnforcePartLimits refuses it.
 	ErrPartitionLimit = errors.New("job violates partition limits")

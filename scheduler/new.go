@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/berth-sched/berth/gres"
-	"github.com/berth-sched/berth/qos"
 )
 
 // New returns a scheduler for cfg, of which nothing is kept but what it
@@ -92,36 +91,6 @@ func (e *engine) unsupported() []error {
 		no("cohorts")
 	}
 	return errs
-}
-
-// Unenforced lists what cfg says and the scheduler of this version stores and
-// shows without acting on it, one phrase each.
-func Unenforced(cfg *Config) []string {
-	var out []string
-	if cfg.Parameters.Limits.Enforce != "" && !accounted(cfg) {
-		out = append(out, "without accounts and QOS nothing is enforced of "+cfg.Parameters.Limits.Enforce)
-	}
-	if e, _ := qos.ParseEnforce(cfg.Parameters.Limits.Enforce); e&qos.EnforceWCKeys != 0 {
-		out = append(out, "wckeys are not enforced")
-	}
-	p := &cfg.Parameters
-	for _, w := range []struct {
-		set  bool
-		text string
-	}{
-		{p.Plan.MaxArrayPlans > 0, "bf_max_job_array_resv: arrays are refused"},
-		{p.MaxArraySize > 0, "MaxArraySize: arrays are refused"},
-		{p.Plan.HetPrio != "" && !p.Plan.HetImmediate, "bf_hetjob_prio: heterogeneous jobs are refused"},
-		{p.Plan.HetImmediate, "bf_hetjob_immediate: heterogeneous jobs are refused"},
-		{p.KillInvalidDep, "kill_invalid_depend: dependencies are refused"},
-		{p.MaxDependDepth > 0, "max_depend_depth: dependencies are refused"},
-	} {
-		if w.set {
-			out = append(out, w.text)
-		}
-	}
-	out = append(out, p.Unheeded...)
-	return out
 }
 
 // buildSchema lists what is counted: the fixed kinds, the tracked ones, and

@@ -28,6 +28,8 @@ type scratch struct {
 	free   []int32           // CPUs that no job uses, for LLN
 	alone  *topology.NodeSet // nodes to evaluate one by one, of those not in mask
 	cut    bool              // reservations took nodes from within
+	later  bool              // the try is for a time to come, by what the pool holds
+	inUse  topology.NodeSet  // nodes to take first in such a try
 	uses   *licenseUse       // what the job takes of racks and nodes, nil for nothing
 
 	req  topology.Request
@@ -70,7 +72,7 @@ type scratch struct {
 }
 
 func (s *scratch) init(nodes int) {
-	for _, set := range []*topology.NodeSet{&s.gone, &s.within, &s.mask, &s.fit} {
+	for _, set := range []*topology.NodeSet{&s.gone, &s.within, &s.mask, &s.fit, &s.inUse} {
 		set.Init(nodes)
 	}
 	s.cols.Size(nodes)
@@ -304,6 +306,20 @@ func (e *engine) cpuLimits(c *class, n topology.NodeID, t Time) *gres.CPULimits 
 func (e *engine) before(a, b topology.NodeID) bool {
 	wa, wb := e.weightOf(a), e.weightOf(b)
 	return wa < wb || wa == wb && a < b
+}
+
+// preferInUse makes a request that plans for later take nodes in use first, so that
+// idle ones stay free until then. Slurm: bf_busy_nodes.
+func (e *engine) preferInUse(later bool) {
+	s := &e.try
+	s.req.BusyFirst = later
+	s.inUse.Clear()
+	for n := range s.fit.All() {
+		if later && len(e.nodes[n].jobs) > 0 {
+			s.inUse.Add(n)
+		}
+	}
+	s.req.Busy = &s.inUse
 }
 
 // need makes room for the grants of n nodes.

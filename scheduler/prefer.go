@@ -103,12 +103,16 @@ func splitPairs(s *JobSpec, parts, classes []int32) (plain, preferred [2][]int32
 	return plain, preferred
 }
 
+// lacksFeatures reports whether too few nodes of its partition have the features
+// that a class asks for.
+func (c *class) lacksFeatures() bool { return c.nodes.Count() < int(c.min) }
+
 // admit refuses a job that no partition of its list takes, or that none could
 // ever run: as it asks, and as it prefers.
 func (e *engine) admit(s *JobSpec, parts, classes []int32) error {
 	plain, preferred := splitPairs(s, parts, classes)
 	err := e.admitPairs(s, plain[0], plain[1])
-	if err == nil && len(preferred[0]) > 0 {
+	if err == nil && len(preferred[0]) > 0 && !e.par.Queue.IgnorePreferValidation {
 		err = e.admitPairs(s, preferred[0], preferred[1])
 	}
 	return err

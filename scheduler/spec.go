@@ -208,7 +208,7 @@ type PartitionSpec struct {
 	AllowQOS []string `json:",omitempty"`
 	// DenyQOS are the QOS that may not.
 	DenyQOS []string `json:",omitempty"`
-	// AllowGroups are the groups that may.
+	// AllowGroups are the groups that may; root always may.
 	AllowGroups []string `json:",omitempty"`
 	// QOS is the partition's own QOS.
 	QOS string `json:",omitempty"`
@@ -226,7 +226,7 @@ type PartitionSpec struct {
 	LLN bool `json:",omitempty"`
 	// ReqResv: only jobs with a reservation. Slurm: ReqResv.
 	ReqResv bool `json:",omitempty"`
-	// RootOnly: only administrators submit.
+	// RootOnly: only the user root submits.
 	RootOnly bool `json:",omitempty"`
 	// Unit and NoMemory replace the cluster's if Unit is set. Slurm:
 	// SelectTypeParameters.
@@ -237,8 +237,8 @@ type PartitionSpec struct {
 	Topology string `json:",omitempty"`
 	// BillingWeights is TRESBillingWeights as written.
 	BillingWeights string `json:",omitempty"`
-	// Alternate is where jobs go when the partition is not up. Slurm:
-	// Alternate.
+	// Alternate is the partition of jobs that are submitted while this one
+	// drains or is inactive. Slurm: Alternate.
 	Alternate string `json:",omitempty"`
 }
 

@@ -11,6 +11,10 @@ import (
 func (e *engine) standstill(rec record) {
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
+	if e.par.Queue.IgnoreConstraintValidation && c.lacksFeatures() {
+		j.reason = ReasonBadConstraints // until nodes with its features join
+		return
+	}
 	if e.cfg.Profile == ProfileSlurm && len(e.resv.all) == 0 && e.lacksNodes(j, c) {
 		return
 	}

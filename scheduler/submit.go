@@ -22,6 +22,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 		in.Partitions = []string{e.resv.all[at].spec.Partition}
 		s = &in
 	}
+	s = e.alternates(s)
 	parts, classes, err := e.compile(s)
 	if err != nil {
 		return err
@@ -95,10 +96,15 @@ func (e *engine) admitPairs(s *JobSpec, parts, classes []int32) error {
 			err = fmt.Errorf("partition %s is %s: %w", e.parts[p].spec.Name, e.parts[p].spec.State, ErrSpec)
 			continue
 		}
+		if !mayEnter(s, &e.parts[p].spec) {
+			err = fmt.Errorf("partition %s: %w", e.parts[p].spec.Name, ErrPartitionAccess)
+			continue
+		}
 		if e.cfg.Profile == ProfileSlurm && e.waitsFor(s, p, classes[i]) != ReasonNone {
 			return nil // Slurm lets it wait for the partition's limit, whatever the nodes have
 		}
-		if err = e.neverRuns(&e.classes.rows[classes[i]]); err == nil {
+		c := &e.classes.rows[classes[i]]
+		if err = e.neverRuns(c); err == nil || s.Constraint != "" && e.par.Queue.IgnoreConstraintValidation && c.lacksFeatures() {
 			return nil
 		}
 	}
@@ -306,6 +312,7 @@ func (e *engine) pushRecords(r int32) {
 func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
 	j := job{parts: []int32{part}, classes: []int32{class}}
 	j.spec.TimeLimit, j.spec.Account, j.spec.QOS = s.TimeLimit, s.Account, s.QOS
+	j.spec.User, j.spec.Groups, j.spec.Reservations = s.User, s.Groups, s.Reservations
 	return e.partitionReason(&j, 0)
 }
 
@@ -326,7 +333,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:
 		return ReasonPartitionTimeLimit
-	case int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
+	case !mayEnter(&j.spec, s), int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
 		return ReasonPartitionConfig
 	case c.overMem:
 		return ReasonMaxMemPerLimit

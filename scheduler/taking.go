@@ -292,6 +292,9 @@ func (l *look) request() {
 		s.req.Want, s.req.Max = min(s.req.Want, s.capNodes), s.capNodes
 	}
 	s.req.Eligible = &s.fit
+	if c.fit.BusyFirst {
+		e.preferInUse(s.later || l.t > e.now && !l.idle)
+	}
 	s.req.List = c.list
 	s.req.MaxSwitchWait, s.req.Waited = e.par.Select.MaxSwitchWait, s.waited
 	gpus := c.fit.GPUs > 0

@@ -21,10 +21,13 @@ func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit t
 			i++
 		}
 	}
+	e.try.later = from > e.now
+	defer func() { e.try.later = false }()
 	x := e.reachOf(rec, avail)
 	if e.tryOff(rec, &x, i, from, limit) {
 		return max(from, e.now), true
 	}
+	e.try.later = true
 	window := 30 * time.Second
 	base := Never
 	for i < len(ends) {

@@ -23,7 +23,7 @@ func node(f fields) scheduler.NodeSpec {
 	return scheduler.NodeSpec{
 		Names: f["nodes"], Sockets: int32(f.num("sockets")), CoresPerSocket: int32(f.num("cores")), ThreadsPerCore: int32(f.num("threads")),
 		MemMiB: f.num("mem"), GRES: f["gres"], Features: f.list("features"), Weight: uint32(f.num("weight")), CPUMilli: f.num("cpumilli"),
-		Topology: f["in"], Devices: devicesOf(f),
+		Topology: f["in"], Devices: devicesOf(f), CoreSpecCount: int32(f.num("corespec")),
 	}
 }
 

@@ -11,9 +11,10 @@ func planFields(c *scheduler.Config, a fields) {
 }
 
 // planOptions reads the fields of a job that say when it may run: timemin=60
-// deadline=3600, and maxnodes=2.
+// deadline=3600, and where: maxnodes=2 prefer=b switches=1 switchwait=60.
 func planOptions(j *scheduler.JobSpec, f fields) {
 	j.TimeMin = f.seconds("timemin")
 	j.Deadline = scheduler.Seconds(f.num("deadline"))
 	j.MaxNodes = int32(f.num("maxnodes"))
+	j.Prefer, j.Switches, j.SwitchWait = f["prefer"], int32(f.num("switches")), f.seconds("switchwait")
 }

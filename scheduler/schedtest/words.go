@@ -62,7 +62,8 @@ func partitions(f fields) (out []scheduler.PartitionSpec) {
 	}
 	for _, n := range names {
 		p := partition(f)
-		p.Name = n
+		p.Name, p.AllowGroups, p.Alternate = n, f.list("groups"), f["alternate"]
+		p.RootOnly, p.ReqResv = f.has("rootonly"), f.has("reqresv")
 		out = append(out, p)
 	}
 	return out

@@ -75,6 +75,8 @@ func (f *Files) Config() (scheduler.Config, []scheduler.Event, []Warning, error)
 	b.partitions()
 	b.topologies()
 	b.parameters()
+	b.cfg.Parameters.Unheeded = append(b.cfg.Parameters.Unheeded, b.f.Unheeded...)
+	b.unheededParts()
 	b.accounting()
 	b.weights()
 	if err := b.rd.err(); err != nil {

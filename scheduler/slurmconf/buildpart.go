@@ -49,6 +49,7 @@ func (b *builder) partition(p *Partition) scheduler.PartitionSpec {
 		AllowGroups: allOr(p.AllowGroups.V), QOS: p.QOS.V, Exclusive: exclusives[p.Exclusive.V], GraceTime: p.GraceTime.V,
 		PreemptMode: strings.ToUpper(strings.Join(p.PreemptMode.V, ",")), LLN: p.LLN.V, ReqResv: p.ReqResv.V, RootOnly: p.RootOnly.V,
 		Topology: p.Topology.V, BillingWeights: p.TRESBillingWeights.V,
+		Alternate: p.Alternate.V,
 	}
 	if p.Nodes.V != "" {
 		s.Nodes = b.hosts(p.Nodes)

@@ -28,18 +28,39 @@
 // # Wall clock
 //
 // Slurm bounds some of its work in seconds. A decision here never depends on
-// the speed of the machine, so those parameters become budgets of steps, or
-// fall away because the calls of the embedding program replace them:
+// the speed of the machine, so those parameters become budgets of steps:
 //
 //	bf_max_time        Plan.MaxSteps = seconds · StepsPerSecond · share
 //	bf_yield_interval  the share of bf_max_time in which the lock is held:
 //	bf_yield_sleep     interval / (interval + sleep), 0.8 by default
 //	max_sched_time     Queue.MaxSteps = seconds · StepsPerSecond
-//	build_queue_timeout, sched_min_interval, batch_sched_delay
-//	                   none: a pass happens when the program calls Pass
 //
 // Without bf_max_time a planning pass has no budget; Slurm's default is its
-// interval. Without max_sched_time a start phase has none; Slurm's is 2 s.
+// interval. Without max_sched_time a start phase has none; Slurm's is 2 s. Every
+// pass is one over the whole queue unless default_queue_depth is given, whose
+// default is 100 in Slurm; sched_interval says only whether there is a main loop.
+//
+// # What has no effect
+//
+// A word of SchedulerParameters, or a parameter, that concerns decisions and is
+// not followed is named by [scheduler.Unenforced]: bf_topopt_enable,
+// bf_ignore_newly_avail_nodes, time_min_as_soft_limit, extra_constraints,
+// delay_boot, default_gbytes and those of heterogeneous jobs and arrays;
+// SuspendTime and its kin, MaxJobCount, MaxBatchRequeue, MCSPlugin and others.
+// These words concern no decision of a library:
+//
+//	batch_sched_delay build_queue_timeout defer defer_batch sched_min_interval
+//	      a pass happens when the program calls Pass, a submission starts nothing
+//	enable_job_state_cache max_rpc_cnt no_backup_scheduling
+//	      remote calls and the controller's twin
+//	disable_job_shrink enable_user_top
+//	      who may ask for what: the program decides whose events it applies
+//	disable_hetjob_steps enable_hetjob_steps max_script_size max_submit_line_size
+//	no_env_cache salloc_wait_nodes sbatch_wait_nodes step_retry_count
+//	step_retry_time requeue_setup_env_fail
+//	      commands, scripts, launching and the wait of commands for it
+//	ignore_numa
+//	      what nodes are is what their lines say
 //
 // # Differences from Slurm
 //

@@ -27,8 +27,10 @@ type Partition struct {
 	Exclusive     Value[Exclusive]
 
 	AllowAccounts, DenyAccounts, AllowQOS, DenyQOS, AllowGroups, AllowAllocNodes Value[[]string]
-	// QOS is the partition's own QOS.
-	QOS Value[string]
+	// QOS is the partition's own QOS; Alternate where jobs go while it takes none.
+	QOS, Alternate Value[string]
+	// ResvOverRun replaces the cluster's.
+	ResvOverRun Value[time.Duration]
 	// TRESBillingWeights is kept as written.
 	TRESBillingWeights Value[string]
 	// Memory defaults and limits are MiB.
@@ -127,9 +129,9 @@ var partitionKeys = table[Partition]{
 	"suspendtime":          put(parseSeconds, func(p *Partition) *Value[time.Duration] { return &p.SuspendTime }),
 	"suspendtimeout":       put(parseSeconds, func(p *Partition) *Value[time.Duration] { return &p.SuspendTimeout }),
 	"resumetimeout":        put(parseSeconds, func(p *Partition) *Value[time.Duration] { return &p.ResumeTimeout }),
-	"alternate":            drop[Partition],
+	"alternate":            put(parseText, func(p *Partition) *Value[string] { return &p.Alternate }),
 	"cpubind":              drop[Partition],
-	"resvoverrun":          drop[Partition],
+	"resvoverrun":          put(parseMinutes, func(p *Partition) *Value[time.Duration] { return &p.ResvOverRun }),
 }.with("oversubscribe", "shared")
 
 // parseDuration60 reads a GraceTime: seconds as a plain number, or a time with

@@ -32,6 +32,9 @@ type Files struct {
 	CgroupRead bool
 	// Accounts are the sacctmgr commands and dumps in order.
 	Accounts []Command
+	// Unheeded are parameters that concern decisions and set nothing, a phrase
+	// each.
+	Unheeded []string
 	// Warnings are in the order of reading.
 	Warnings []Warning
 }
@@ -283,6 +286,7 @@ func (s *slurmReader) params(ws []word, file string) {
 	for _, w := range ws {
 		at := Origin{file, w.line}
 		k := strings.ToLower(w.key)
+		s.files.unheeded(w.key, w.val)
 		set, ok := paramKeys[k]
 		switch {
 		case ok && w.op != '=':
