@@ -44,6 +44,9 @@ var (
 	ErrPartitionLimit = errors.New("job violates partition limits")
 	// ErrLicense: no such licence, or fewer than asked.
 	ErrLicense = errors.New("invalid license specification")
+	// ErrDependency: the dependency is malformed, on a job that is not known or
+	// on the job itself, or makes a circle. Slurm: ESLURM_DEPENDENCY.
+	ErrDependency = errors.New("job dependency problem")
 	// ErrSpec: a field of the event is missing or out of range.
 	ErrSpec = errors.New("invalid specification")
 	// ErrAllocation: an adopted job's allocation overlaps what is given or

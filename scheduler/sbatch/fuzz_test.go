@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/scheduler/sbatch"
 )
 
@@ -37,7 +38,7 @@ func FuzzArray(f *testing.F) {
 }
 
 func FuzzDependency(f *testing.F) {
-	again(f, sbatch.ParseDependency, sbatch.AppendDependency, "afterok:12:13", "after:1+5?singleton", "12_3", "expand:4,afterany:5_*")
+	again(f, sbatch.ParseDependency, scheduler.AppendDependency, "afterok:12:13", "after:1+5?singleton", "12_3", "expand:4,afterany:5_*")
 }
 
 func FuzzFeatures(f *testing.F) {

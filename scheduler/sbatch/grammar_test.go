@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/berth-sched/berth/scheduler"
 	"github.com/berth-sched/berth/scheduler/sbatch"
 )
 
@@ -41,7 +42,7 @@ func TestDependency(t *testing.T) {
 		d, err := sbatch.ParseDependency(tt.text)
 		if err != nil {
 			t.Errorf("ParseDependency(%q): %v", tt.text, err)
-		} else if got := string(sbatch.AppendDependency(nil, d)); got != tt.want {
+		} else if got := string(scheduler.AppendDependency(nil, d)); got != tt.want {
 			t.Errorf("ParseDependency(%q) = %s, want %s", tt.text, got, tt.want)
 		}
 	}
