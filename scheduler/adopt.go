@@ -18,6 +18,12 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	bad := func(what string, err error) error {
 		return fmt.Errorf("scheduler: adopt job %d: %s: %w", s.ID, what, err)
 	}
+	if s.Dependency != "" {
+		// What runs waits for nothing, but a later requeue reads the text.
+		if _, err := ParseDependency(s.Dependency); err != nil {
+			return bad("Dependency", err)
+		}
+	}
 	if a == nil || len(a.Nodes) == 0 {
 		return bad("no allocation given", ErrSpec)
 	}
@@ -141,14 +147,12 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	switch {
 	case u == nil:
 		return bad("no change given", ErrSpec)
-	case u.Dependency != nil && *u.Dependency != "":
-		return bad("Dependency", ErrUnsupported)
 	case u.TimeLimit != nil && *u.TimeLimit <= 0:
 		return bad("TimeLimit", ErrSpec)
 	case j.state.Ended():
 		return bad(j.state.String(), ErrJobState)
 	}
-	pendingOnly := u.Partitions != nil || u.QOS != nil || u.Account != nil || u.Begin != nil || u.Spec != nil || u.Priority != nil
+	pendingOnly := u.Partitions != nil || u.QOS != nil || u.Account != nil || u.Begin != nil || u.Spec != nil || u.Priority != nil || u.Dependency != nil
 	if pendingOnly && j.state != StatePending {
 		return bad(j.state.String(), ErrJobState)
 	}
@@ -173,6 +177,10 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 		}
 		return nil
 	}
+	dep, depends, err := e.newDependency(j, &spec, u)
+	if err != nil {
+		return err
+	}
 	use, err := e.readUses(&spec)
 	if err != nil {
 		return bad("Licenses", err)
@@ -189,7 +197,8 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.dropPlans(r)
 	e.holdClasses(classes)
 	e.dropClasses(r)
-	j.spec = spec
+	before := j.nameKey()
+	j.spec, j.user = spec, e.users.intern(spec.User)
 	if !slices.Equal(j.parts, parts) {
 		j.prios = j.prios[:0]
 	}
@@ -197,7 +206,11 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	j.partIdx, j.firstPair, j.licenses = 0, 0, use
 	e.findQOS(j)
 	e.book(j)
-	j.begin = max(spec.Begin, j.submit)
+	if depends {
+		e.replaceDependency(now, r, &dep)
+	}
+	e.rename(now, r, before)
+	j.begin = max(spec.Begin, j.submit, j.since)
 	j.limit = e.timeLimit(j, 0)
 	e.watchDeadline(r)
 	if u.Priority != nil {
@@ -208,6 +221,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	}
 	e.setEligible(now, r)
 	e.requeueRecords(r)
+	e.endInvalid(now, r)
 	return nil
 }
 
@@ -221,6 +235,7 @@ func applyUpdate(spec *JobSpec, u *JobUpdate) {
 	set(&spec.Account, u.Account)
 	set(&spec.Begin, u.Begin)
 	set(&spec.Deadline, u.Deadline)
+	set(&spec.Dependency, u.Dependency)
 	if u.Partitions != nil {
 		spec.Partitions = slices.Clone(u.Partitions)
 	}

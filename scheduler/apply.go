@@ -214,6 +214,7 @@ func (e *engine) toQueue(now Time, r int32, begin Time) {
 	e.counts.Pending++
 	e.setEligible(now, r)
 	e.requeueRecords(r)
+	e.dependsRequeued(now, r)
 }
 
 // giveBack frees what a running job holds.
@@ -279,7 +280,10 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 	if j.state == StatePending {
 		e.counts.Pending--
 		e.unqueue(r)
+		e.dropTerms(r)
+		j.flags |= flagUnstarted
 	}
+	j.depend.phase = dependNone
 	e.unbook(j)
 	e.dropPlans(r)
 	e.askedNo(now, &j.spec)
@@ -290,6 +294,7 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 	e.jobs.ended = append(e.jobs.ended, r)
 	e.freed++
 	e.plans.noted++
+	e.dependsEnded(now, r)
 }
 
 // forgetEnded drops ended jobs that are older than MinJobAge.
@@ -401,6 +406,7 @@ func (e *engine) setParameters(ev *Event) error {
 	_ = e.buildPreempt() // what it reads has been read above
 	e.forgetPlans()
 	e.rerank(e.now)
+	e.endAllInvalid(e.now)
 	e.freed++
 	return nil
 }

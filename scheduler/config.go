@@ -132,7 +132,9 @@ type Parameters struct {
 	// KillInvalidDep cancels jobs whose dependency can never be met. Slurm:
 	// kill_invalid_depend.
 	KillInvalidDep bool `json:",omitempty"`
-	// MaxDependDepth bounds the search for circles. Default: 10.
+	// MaxDependDepth is how many jobs long a circle of dependencies may be and
+	// be found. Default: 10 in profile Slurm, else any number. Slurm:
+	// max_depend_depth.
 	MaxDependDepth int32 `json:",omitempty"`
 	// EnforcePartLimits refuses at submission what exceeds partition limits:
 	// "NO", "ANY", "ALL". Default: NO. Slurm: EnforcePartLimits.

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -71,6 +72,7 @@ type engine struct {
 	trackedKinds []gres.Kind
 	timers       timers
 	pre          preempter
+	depends      dependTable
 	placement    placement
 	closings     []closing  // jobs that complete, first come first, if others wait for them
 	part         gres.Grant // scratch: cores lent and taken back
@@ -144,7 +146,10 @@ func (p Parameters) effective(profile Profile) Parameters {
 		p.MaxArraySize = 1001
 	}
 	if p.MaxDependDepth == 0 {
-		p.MaxDependDepth = 10
+		p.MaxDependDepth = math.MaxInt32
+		if slurm {
+			p.MaxDependDepth = 10
+		}
 	}
 	if p.Select.Unit == "" {
 		p.Select.Unit = "CR_Core"

@@ -21,6 +21,7 @@ const (
 	flagCancel    // cancelled by its user while running
 	flagQueued    // has records in the queue
 	flagOver      // is over, its nodes are not clean yet
+	flagUnstarted // ended without having started
 	flagAway      // gone for the length of a trial of preemption
 )
 
@@ -45,6 +46,7 @@ type job struct {
 	prios     []uint32 // in each of several partitions; else empty
 	user      int32    // interned user name
 	submit    Time
+	since     Time // when the last thing that kept it from being eligible went: a dependency or a hold
 	begin     Time // earliest start
 	firstTry  Time // when a topology was first asked for few switches; Never before
 	eligible  Time // since when it earns age; Never if it does not
@@ -74,6 +76,9 @@ type job struct {
 	plan    int32       // number of its first plan + 1, 0 none
 	resv    int32       // reservation that it runs in, 0 for none
 	resvEnd Time        // when that one ends; Never if it need not heed it
+
+	depend     dependState
+	dependants int32 // first term of others that is on this job + 1, 0 none
 
 	acct     jobAccount
 	licenses licenseUse

@@ -22,6 +22,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	dst = e.endings(dst)
 	e.missDeadlines()
 	e.wakePending()
+	e.wakeDependants()
 	e.turnReservations()
 	e.queue.merge(e.alive)
 	e.tick()
@@ -145,13 +146,18 @@ func (e *engine) wakePending() {
 	for len(h.items) > 0 && h.items[0].at <= e.now {
 		t := h.items[0]
 		h.pop()
-		j := &e.jobs.rows[t.row]
-		if j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at {
+		if e.beginStale(&t) {
 			continue
 		}
 		e.setEligible(e.now, t.row)
 		e.requeueRecords(t.row)
 	}
+}
+
+// beginStale reports whether a timer of the begin times does not count any more.
+func (e *engine) beginStale(t *timer) bool {
+	j := &e.jobs.rows[t.row]
+	return j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at || j.depend.blocks()
 }
 
 // lookCost is the work of trying a class, in looks at nodes: one if it is known
@@ -298,6 +304,7 @@ func (e *engine) start(dst []Decision, rec record, backfill bool) []Decision {
 	var cutting time.Duration
 	dst, cutting = e.reconfigure(dst, r)
 	j.start, j.end = e.now, e.now.Add(j.limit).Add(cutting)
+	e.dependsStarted(r)
 	e.counts.Pending--
 	e.counts.Running++
 	e.counts.Starts++
@@ -327,12 +334,15 @@ func (e *engine) Wake() (Time, bool) {
 	if e.slurm.round.open && e.closingUntil() == 0 {
 		return e.now, true
 	}
-	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins, &e.timers.deadlines} {
+	for _, h := range []*timerHeap{&e.timers.limits, &e.timers.begins, &e.timers.deadlines, &e.depends.timers} {
 		for len(h.items) > 0 {
 			t := h.items[0]
-			j := &e.jobs.rows[t.row]
-			stale := j.gen != t.gen || j.state != StatePending || j.flags&flagQueued != 0 || j.begin != t.at
+			stale := false
 			switch h {
+			case &e.timers.begins:
+				stale = e.beginStale(&t)
+			case &e.depends.timers:
+				stale = e.dependStale(&t)
 			case &e.timers.limits:
 				stale = e.limitStale(&t)
 			case &e.timers.deadlines:

@@ -14,6 +14,13 @@ func (e *engine) submit(now Time, ev *Event) error {
 	if err := e.checkSpec("submit", s); err != nil {
 		return err
 	}
+	dep, err := e.readDependency("submit", s)
+	if err == nil {
+		err = e.checkCircle(s, &dep)
+	}
+	if err != nil {
+		return err
+	}
 	if err := e.checkReservations(s); err != nil {
 		return fmt.Errorf("scheduler: submit job %d: %w", s.ID, err)
 	}
@@ -54,8 +61,10 @@ func (e *engine) submit(now Time, ev *Event) error {
 	e.observe(now, c)
 	e.counts.Pending++
 	e.watchDeadline(r)
+	e.depend(now, r, &dep)
 	e.setEligible(now, r)
 	e.requeueRecords(r)
+	e.endInvalid(now, r)
 	return nil
 }
 
@@ -83,6 +92,7 @@ func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAcco
 	e.rank.grow(len(e.jobs.rows))
 	e.fillRow(r)
 	e.trimTimers()
+	e.enterName(r)
 	return r
 }
 
@@ -155,7 +165,7 @@ func (e *engine) checkSpec(verb string, s *JobSpec) error {
 		name string
 		set  bool
 	}{
-		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0}, {"Dependency", s.Dependency != ""},
+		{"Array", s.Array != ""}, {"HetJob", s.HetJob != 0},
 	} {
 		if f.set {
 			return bad(f.name, ErrUnsupported)
@@ -219,10 +229,15 @@ func (e *engine) release(now Time, r int32) {
 // setEligible notes since when a pending job earns age, if it does.
 func (e *engine) setEligible(now Time, r int32) {
 	j := &e.jobs.rows[r]
-	if j.flags&(flagHeldUser|flagHeldAdmin) != 0 || j.begin > now {
+	if j.flags&(flagHeldUser|flagHeldAdmin) != 0 || j.begin > now || j.depend.blocks() {
 		e.accrueOff(j)
 	}
 	switch {
+	case j.depend.blocks():
+		j.eligible = Never
+		if j.plan == 0 {
+			j.start, j.end = Never, Never
+		}
 	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
 		j.eligible = Never
 	case j.begin > now:
@@ -257,6 +272,9 @@ func (e *engine) requeueRecords(r int32) {
 		return
 	}
 	switch {
+	case j.depend.blocks():
+		j.reason = j.depend.reason()
+		return
 	case j.flags&flagHeldAdmin != 0:
 		if j.reason != ReasonJobLaunchFailure && j.reason != ReasonReservationDeleted {
 			j.reason = ReasonJobHeldAdmin
