@@ -177,7 +177,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 		}
 		return nil
 	}
-	dep, depends, err := e.newDependency(j, &spec, u)
+	dep, depends, err := e.newDependency(now, j, &spec, u)
 	if err != nil {
 		return err
 	}

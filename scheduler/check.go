@@ -80,6 +80,7 @@ func (e *engine) check() {
 		e.checkSteps(&e.jobs.rows[r])
 	}
 	e.checkPlans(fail)
+	e.checkDepends(fail)
 }
 
 func (e *engine) checkQueue(fail func(string, ...any)) {

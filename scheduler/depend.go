@@ -57,20 +57,10 @@ func (d *dependState) judged() dependPhase {
 	return dependWaiting
 }
 
-// A dependFate is what became of a term.
-type dependFate uint8
-
-const (
-	fateOpen dependFate = iota
-	fateMet
-	fateFailed
-	dependFates
-)
-
 // A dependTerm is one condition of a waiting job.
 type dependTerm struct {
 	DependencyTerm
-	fate  dependFate
+	fate  DependencyFate
 	ended JobState // how the job ended that settled it
 	owner int32    // row of the job that waits
 	on    int32    // row of the job that it is on, while that one may change it; else -1
@@ -94,7 +84,7 @@ type dependTable struct {
 
 // readDependency reads a job's dependency and refuses what can never have a
 // meaning.
-func (e *engine) readDependency(verb string, s *JobSpec) (Dependency, error) {
+func (e *engine) readDependency(now Time, verb string, s *JobSpec) (Dependency, error) {
 	bad := func(err error) (Dependency, error) {
 		return Dependency{}, fmt.Errorf("scheduler: %s job %d: Dependency: %w", verb, s.ID, err)
 	}
@@ -117,11 +107,21 @@ func (e *engine) readDependency(verb string, s *JobSpec) (Dependency, error) {
 			return bad(fmt.Errorf("%s: %w", t.append(nil), ErrUnsupported))
 		case t.Job == s.ID:
 			return bad(fmt.Errorf("%s is on the job itself: %w", t.append(nil), ErrDependency))
-		case (t.Kind == DependAfterOK || t.Kind == DependAfterNotOK) && e.jobs.find(t.Job) < 0:
+		case (t.Kind == DependAfterOK || t.Kind == DependAfterNotOK) && e.remembered(now, t.Job) < 0:
 			return bad(fmt.Errorf("%s: %w: %w", t.append(nil), ErrDependency, ErrUnknownJob))
 		}
 	}
 	return d, nil
+}
+
+// remembered returns the row of a job, -1 if there is none or it has ended
+// MinJobAge ago: rows of such jobs go with the next event.
+func (e *engine) remembered(now Time, id JobID) int32 {
+	r := e.jobs.find(id)
+	if r >= 0 && e.jobs.rows[r].state.Ended() && e.jobs.rows[r].end.Add(e.par.MinJobAge) <= now {
+		return -1
+	}
+	return r
 }
 
 // depend gives job r, which waits for nothing, its dependency. What is settled
@@ -148,13 +148,13 @@ func (e *engine) weighTerm(now Time, id int32) {
 	if t.Kind == DependSingleton {
 		e.watchNames()
 		if e.leastOfName(t.owner) {
-			e.settleTerm(now, id, fateMet)
+			e.settleTerm(now, id, DependencyMet)
 		}
 		return
 	}
-	r := e.jobs.find(t.Job)
+	r := e.remembered(now, t.Job)
 	if r < 0 {
-		e.settleTerm(now, id, fateMet) // who waits for a job that is forgotten
+		e.settleTerm(now, id, DependencyMet) // who waits for a job that is forgotten
 		return
 	}
 	o := &e.jobs.rows[r]
@@ -165,7 +165,7 @@ func (e *engine) weighTerm(now Time, id int32) {
 	case o.running() && t.Kind == DependAfter:
 		e.setStart(id, o.start)
 		if t.at <= now {
-			e.settleTerm(now, id, fateMet)
+			e.settleTerm(now, id, DependencyMet)
 			return
 		}
 	}
@@ -227,7 +227,7 @@ func (e *engine) unlistTerm(id int32) {
 }
 
 // settleTerm closes an open term; its owner is judged by whoever calls.
-func (e *engine) settleTerm(at Time, id int32, fate dependFate) {
+func (e *engine) settleTerm(at Time, id int32, fate DependencyFate) {
 	t := &e.depends.terms[id]
 	e.unlistTerm(id)
 	if t.Kind == DependAfter {
@@ -236,7 +236,7 @@ func (e *engine) settleTerm(at Time, id int32, fate dependFate) {
 	t.fate = fate
 	j := &e.jobs.rows[t.owner]
 	j.depend.open--
-	if fate == fateMet {
+	if fate == DependencyMet {
 		j.depend.met++
 		j.since = max(j.since, at)
 	} else {
@@ -260,7 +260,7 @@ func (e *engine) judgeEnd(now Time, id, r int32) {
 			e.setStart(id, from)
 		}
 		if t.at <= now {
-			e.settleTerm(t.at, id, fateMet)
+			e.settleTerm(t.at, id, DependencyMet)
 		}
 		return
 	case DependAfterAny:
@@ -269,9 +269,9 @@ func (e *engine) judgeEnd(now Time, id, r int32) {
 		ok = !ok
 	}
 	if ok {
-		e.settleTerm(now, id, fateMet)
+		e.settleTerm(now, id, DependencyMet)
 	} else {
-		e.settleTerm(now, id, fateFailed)
+		e.settleTerm(now, id, DependencyFailed)
 	}
 }
 
@@ -284,7 +284,7 @@ func (e *engine) dropTerms(r int32) {
 		t := &d.terms[id]
 		at = t.next
 		e.unlistTerm(id)
-		if t.Kind == DependAfter && t.fate == fateOpen {
+		if t.Kind == DependAfter && t.fate == DependencyOpen {
 			d.timed--
 		}
 		t.owner = -1
@@ -374,7 +374,7 @@ func (e *engine) dependsRequeued(now Time, r int32) {
 		case t.at == Never:
 		case t.at <= now:
 			d.touched = append(d.touched, t.owner)
-			e.settleTerm(t.at, id, fateMet)
+			e.settleTerm(t.at, id, DependencyMet)
 		default:
 			t.at = Never
 		}

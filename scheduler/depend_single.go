@@ -103,8 +103,8 @@ func (e *engine) leastOfName(r int32) bool {
 func (e *engine) settleSingles(now Time, r int32) {
 	for at := e.jobs.rows[r].depend.first; at > 0; {
 		t := &e.depends.terms[at-1]
-		if t.Kind == DependSingleton && t.fate == fateOpen {
-			e.settleTerm(now, at-1, fateMet)
+		if t.Kind == DependSingleton && t.fate == DependencyOpen {
+			e.settleTerm(now, at-1, DependencyMet)
 		}
 		at = t.next
 	}

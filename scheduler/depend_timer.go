@@ -31,8 +31,8 @@ func (e *engine) wakeDependants() {
 		}
 		for at := e.jobs.rows[t.row].depend.first; at > 0; {
 			x := &d.terms[at-1]
-			if x.fate == fateOpen && x.at == t.at {
-				e.settleTerm(t.at, at-1, fateMet)
+			if x.fate == DependencyOpen && x.at == t.at {
+				e.settleTerm(t.at, at-1, DependencyMet)
 			}
 			at = x.next
 		}
@@ -48,7 +48,7 @@ func (e *engine) dependStale(t *timer) bool {
 	}
 	for at := j.depend.first; at > 0; {
 		x := &e.depends.terms[at-1]
-		if x.fate == fateOpen && x.at == t.at {
+		if x.fate == DependencyOpen && x.at == t.at {
 			return false
 		}
 		at = x.next

@@ -9,23 +9,23 @@ import (
 // newDependency reads the dependency that an update gives a waiting job, and
 // reports whether it gives one. A circle is refused, also one that a new name
 // makes.
-func (e *engine) newDependency(j *job, spec *JobSpec, u *JobUpdate) (d Dependency, changed bool, err error) {
+func (e *engine) newDependency(now Time, j *job, spec *JobSpec, u *JobUpdate) (d Dependency, changed bool, err error) {
 	changed = u.Dependency != nil || spec.Dependency != j.spec.Dependency
 	if changed {
-		if d, err = e.readDependency("update", spec); err != nil {
+		if d, err = e.readDependency(now, "update", spec); err != nil {
 			return d, true, err
 		}
 		return d, true, e.checkCircle(spec, &d)
 	}
 	if spec.KillOnInvalidDep != j.spec.KillOnInvalidDep {
-		if _, err := e.readDependency("update", &JobSpec{ID: j.id, KillOnInvalidDep: spec.KillOnInvalidDep}); err != nil {
+		if _, err := e.readDependency(now, "update", &JobSpec{ID: j.id, KillOnInvalidDep: spec.KillOnInvalidDep}); err != nil {
 			return d, false, err
 		}
 	}
 	if spec.Name != j.spec.Name || spec.User != j.spec.User {
 		for at := j.depend.first; at > 0; {
 			t := &e.depends.terms[at-1]
-			if t.fate == fateOpen {
+			if t.fate == DependencyOpen {
 				d.Terms = append(d.Terms, t.DependencyTerm)
 			}
 			at = t.next
@@ -132,7 +132,7 @@ func (c *circle) follow(r int32) bool {
 		t := &c.e.depends.terms[at-1]
 		at = t.next
 		switch {
-		case t.fate != fateOpen || t.at != Never:
+		case t.fate != DependencyOpen || t.at != Never:
 		case t.Kind == DependSingleton:
 			if j.nameKey() == c.key && c.id < j.id {
 				return true

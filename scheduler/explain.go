@@ -98,6 +98,11 @@ type Explanation struct {
 	Topology *TopologyBlock
 	// Limits are the limits in the way.
 	Limits []LimitBlock
+	// Dependency lists the conditions of a job that waits for others, those that
+	// have come true among them; AnyDependency says that one is enough.
+	Dependency []DependencyWait
+	// AnyDependency: see Dependency.
+	AnyDependency bool
 	// Ahead is the number of pending jobs that are tried before it.
 	Ahead int
 	// Behind is the job of higher rank that it waits for; 0 if none.
@@ -123,6 +128,7 @@ func (e *Explanation) AppendText(b []byte) []byte {
 		b = append(b, e.Reason.String()...)
 	}
 	b = append(b, '\n')
+	b = e.appendDependency(b)
 	if e.Behind != 0 {
 		b = append(b, "  waits behind job "...)
 		b = strconv.AppendUint(b, uint64(e.Behind), 10)

@@ -33,6 +33,7 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	e.funnels(&x, c, p, record{row: r, pair: int16(pair)})
 	changeLimits(&x)
 	e.askLess(&x, record{row: r, pair: int16(pair)})
+	e.explainDependency(&x, j)
 	return x, nil
 }
 

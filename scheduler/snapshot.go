@@ -121,6 +121,7 @@ func (e *engine) visitState(c *codec) {
 	e.visitReservations(c)
 	e.visitOwners(c)
 	e.visitJobs(c)
+	e.visitDepends(c)
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {
 		e.visitRows(c, &e.nodes[i].jobs)
@@ -250,7 +251,8 @@ func (e *engine) visitJob(c *codec, j *job) {
 	num(c, &j.partIdx)
 	num(c, &j.prio)
 	nums(c, &j.prios)
-	for _, t := range []*Time{&j.submit, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end} {
+	num(c, &j.depend.phase)
+	for _, t := range []*Time{&j.submit, &j.since, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end} {
 		num(c, t)
 	}
 	num(c, &j.limit)
@@ -312,7 +314,7 @@ func visitGrant(c *codec, g *gres.Grant) {
 // adoptRow makes a job that was read part of the books.
 func (e *engine) adoptRow(c *codec, r int32) {
 	j := &e.jobs.rows[r]
-	if j.state == StateNone || j.state >= jobStates {
+	if j.state == StateNone || j.state >= jobStates || j.depend.phase >= dependPhases {
 		c.fail("job state")
 		return
 	}
@@ -372,7 +374,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 	case j.state == StatePending:
 		e.counts.Pending++
 		e.watchDeadline(r)
-		if j.flags&(flagHeldUser|flagHeldAdmin) == 0 && j.eligible == Never {
+		if j.flags&(flagHeldUser|flagHeldAdmin) == 0 && j.eligible == Never && !j.depend.blocks() {
 			e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
 		}
 	}
@@ -472,7 +474,7 @@ func (e *engine) hash() uint64 {
 			uint64(j.state), uint64(j.flags), uint64(j.reason), uint64(j.prio), uint64(j.submit), uint64(j.begin), uint64(j.eligible),
 			uint64(j.start), uint64(j.end), uint64(j.limit), j.seq, uint64(j.restarts), uint64(len(j.alloc)),
 			uint64(j.evict.by), uint64(j.evict.at), uint64(j.evict.askedAt), uint64(j.evict.last), uint64(j.evict.until),
-			uint64(j.evict.times),
+			uint64(j.evict.times), uint64(j.since), uint64(j.depend.phase), uint64(j.depend.open)<<32 | uint64(j.depend.failed),
 		} {
 			x = mix(x ^ v)
 		}

@@ -14,7 +14,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 	if err := e.checkSpec("submit", s); err != nil {
 		return err
 	}
-	dep, err := e.readDependency("submit", s)
+	dep, err := e.readDependency(now, "submit", s)
 	if err == nil {
 		err = e.checkCircle(s, &dep)
 	}

@@ -244,6 +244,10 @@ type View interface {
 	AppendSteps(dst []StepView, id JobID) []StepView
 	// AppendPlan appends the hostlist of the nodes planned for a pending job.
 	AppendPlan(dst []byte, id JobID) []byte
+	// AppendDependency appends what a waiting job still depends on, as `scontrol
+	// show job` prints it: "afterok:12(unfulfilled),afterany:13(failed)"; nothing
+	// for a job that waits for none.
+	AppendDependency(dst []byte, id JobID) []byte
 	// Nodes yields every node in node order.
 	Nodes() iter.Seq[NodeView]
 	// AppendNodeGRES appends the generic resources of a node, and those in use,

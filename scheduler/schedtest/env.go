@@ -30,6 +30,7 @@ import (
 //	adopt now=10 job=1 start=0 on=n0 cores=0-3 mem=10 time=60
 //	pass now=0 [why] | preempted | end now=5 job=1 [exit=1] | fail now=0 job=1
 //	cancel, hold, release, requeue, resume now=0 job=1 | limit now=0 job=1 time=90
+//	update job=1, then a line of dep=afterok:2 nice=5 … | dep= takes the dependency away
 //	state now=0 nodes=n0 to=down
 //	nodes=n0 cores=8 gres=gpu:2 near=0-3/4-7: the cores near each GPU
 //	nodes=n0 gres=gpu:2,shard:8 shares=shard:8:user | nodes=n0 replicas=gpu.shared:4 | nodes=n0 mig=H100-80GB:4 plain=7g.80gb scope=user: shared and cut devices
@@ -39,7 +40,7 @@ import (
 //	set | limit-of | remove, then lines as above; reset-usage account=a
 //	reserve | re-reserve | unreserve now=0, then lines; reservations
 //	name=r users=mail start=600 duration=60 nodes=p[0-1] flags=MAINT
-//	explain job=1 | jobs | times | tally | nodes | wake | restart | forecast; more in words.go
+//	explain job=1 | jobs | times | tally | nodes | depends | wake | restart | forecast; more in words.go
 //
 // Times are seconds. Start decisions are reported as started at once.
 func RunScript(t *testing.T, path string, make func(scheduler.Config) (scheduler.Scheduler, error)) {
@@ -142,6 +143,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 	case "limit":
 		limit := a.seconds("time")
 		return e.apply(scheduler.Event{Kind: scheduler.EventJobUpdate, Job: job, Update: &scheduler.JobUpdate{TimeLimit: &limit}})
+	case "update":
+		return e.update(job, lines(d))
 	case "state":
 		var st scheduler.NodeState
 		if err := st.UnmarshalText([]byte(a["to"])); err != nil {
@@ -161,6 +164,8 @@ func (e *env) run(d *datadriven.TestData) (string, error) {
 		return "ok\n", nil
 	case "reset-usage":
 		return e.apply(scheduler.Event{Kind: scheduler.EventUsageReset, Text: a["account"]})
+	case "depends":
+		return e.depends(), nil
 	case "explain":
 		x, err := e.s.Explain(job)
 		return x.String(), err
@@ -225,6 +230,9 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	if err := wordFields(&c, a); err != nil {
 		return "", err
 	}
+	c.Parameters.KillInvalidDep = a.has("kill_invalid_depend")
+	c.Parameters.MaxDependDepth = int32(a.num("max_depend_depth"))
+	c.Parameters.MinJobAge = a.seconds("minjobage")
 	c.Parameters.KillWait = a.seconds("killwait")
 	c.Parameters.ResvOverRun = a.seconds("overrun")
 	c.Parameters.Select.Fragmentation = a["policy"]
@@ -328,6 +336,7 @@ func jobOf(f fields) scheduler.JobSpec {
 	}
 	j.Oversubscribe, j.Overcommit = f.has("s"), f.has("overcommit")
 	planOptions(&j, f)
+	dependOptions(&j, f)
 	if f["requeue"] == "no" {
 		j.Requeue = -1
 	}
