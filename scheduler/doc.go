@@ -13,7 +13,7 @@
 //
 //	order the queue    tier, priority, submission, id
 //	for each record of (job, partition):
-//	  gate             held? begin time? partition?                  reason
+//	  gate             dependency? held? begin time? partition?      reason
 //	  limits           accounts and QOS, licences, node cap          reason, numbers
 //	  nodes            partition, up, features, node lists           eligible set
 //	  capacity         gres.Pool: what each node could give now      columns
@@ -37,7 +37,7 @@
 // # Not yet
 //
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
-// dependencies, cohorts, shares on nodes of counts, resizing, adding and
+// dependencies on tasks, burst buffers and of the kind expand, cohorts, shares on nodes of counts, resizing, adding and
 // removing partitions at run time, nodes that join a torus. A
 // reservation of whole nodes is seen by a job only in its next occurrence, and
 // plans do not know what racks and nodes have to give beside cores (ScopeUnit,

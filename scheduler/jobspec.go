@@ -124,7 +124,8 @@ type JobSpec struct {
 	Priority uint32 `json:",omitempty"`
 	// SiteFactor is added to the priority.
 	SiteFactor int64 `json:",omitempty"`
-	// Dependency in Slurm's grammar: "afterok:12,after:13+5". Slurm: -d.
+	// Dependency in Slurm's grammar: "afterok:12,after:13+5"; see
+	// [ParseDependency]. Slurm: -d.
 	Dependency string `json:",omitempty"`
 	// KillOnInvalidDep cancels the job when its dependency can never be met:
 	// "yes", "no", empty for the cluster's rule.

@@ -39,7 +39,7 @@ func (b *builder) parameters() {
 			o.MaxDependDepth = int32(b.number(p.DependencyParameters, w, n, 0, 1<<20))
 		} else if w == "kill_invalid_depend" {
 			o.KillInvalidDep = true
-		}
+		} // disable_remote_singleton is about other clusters of a federation
 	}
 	o.Limits.Enforce = enforcement(p.AccountingStorageEnforce.V)
 	b.preemption()
