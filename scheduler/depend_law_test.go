@@ -219,12 +219,16 @@ func (w *dependTwin) refuses(id scheduler.JobID, user, name string, d *scheduler
 	return false
 }
 
-func genDependency(t *rapid.T, most int) string {
+func genDependency(t *rapid.T, ids []scheduler.JobID, most int) string {
 	var terms []string
 	for range rapid.IntRange(1, 3).Draw(t, "conditions") {
-		kind := rapid.SampledFrom([]string{"after", "afterany", "afterok", "afternotok", "aftercorr", "singleton"}).Draw(t, "kind")
+		kind := rapid.SampledFrom([]string{"after", "after", "afterany", "afterok", "afternotok", "aftercorr", "singleton"}).Draw(t, "kind")
 		if kind != "singleton" {
-			kind += fmt.Sprintf(":%d", rapid.IntRange(1, most).Draw(t, "on"))
+			on := scheduler.JobID(rapid.IntRange(1, most).Draw(t, "on"))
+			if len(ids) > 0 && rapid.IntRange(0, 3).Draw(t, "known") > 0 {
+				on = rapid.SampledFrom(ids).Draw(t, "on")
+			}
+			kind += fmt.Sprintf(":%d", on)
 		}
 		if strings.HasPrefix(kind, "after:") && rapid.Bool().Draw(t, "delayed") {
 			kind += "+1"
@@ -298,7 +302,7 @@ func propDepend(t *rapid.T) {
 			spec := scheduler.JobSpec{ID: id, User: j.user, Name: j.name, Tasks: 1, TimeLimit: 24 * time.Hour, KillOnInvalidDep: j.kill}
 			var d scheduler.Dependency
 			if rapid.IntRange(0, 3).Draw(t, "depends") > 0 {
-				spec.Dependency = genDependency(t, int(id)+1)
+				spec.Dependency = genDependency(t, w.ids, int(id)+1)
 				d, _ = scheduler.ParseDependency(spec.Dependency)
 			}
 			if w.jobs[id] != nil {
@@ -326,7 +330,7 @@ func propDepend(t *rapid.T) {
 			text, j := "", w.jobs[id]
 			var d scheduler.Dependency
 			if rapid.IntRange(0, 3).Draw(t, "depends") > 0 {
-				text = genDependency(t, len(w.ids)*2+2)
+				text = genDependency(t, w.ids, len(w.ids)*2+2)
 				d, _ = scheduler.ParseDependency(text)
 			}
 			err := s.Apply(w.now, scheduler.Event{Kind: scheduler.EventJobUpdate, Job: id, Update: &scheduler.JobUpdate{Dependency: &text}})
@@ -430,7 +434,7 @@ func checkDepend(t *rapid.T, s scheduler.Scheduler, w *dependTwin) {
 			if !states[e.what] {
 				t.Fatalf("job %d is %s, the twin has %c", id, j.State, e.what)
 			}
-			if e.what != 'p' {
+			if e.what == 'e' {
 				continue
 			}
 			met, never := w.state(id)
