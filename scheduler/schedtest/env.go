@@ -230,8 +230,6 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	if err := wordFields(&c, a); err != nil {
 		return "", err
 	}
-	c.Parameters.KillInvalidDep = a.has("kill_invalid_depend")
-	c.Parameters.MaxDependDepth = int32(a.num("max_depend_depth"))
 	c.Parameters.MinJobAge = a.seconds("minjobage")
 	c.Parameters.KillWait = a.seconds("killwait")
 	c.Parameters.ResvOverRun = a.seconds("overrun")
