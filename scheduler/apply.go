@@ -18,6 +18,7 @@ func (e *engine) Apply(now Time, ev Event) error {
 		e.owners.truncate(owners)
 	} else {
 		e.now = now
+		e.slurm.memo.applied(ev.Kind)
 		e.pool.Forget()
 		e.closeAccounts()
 		e.forgetEnded()

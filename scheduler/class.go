@@ -34,6 +34,7 @@ type fitKey struct {
 // counted and reused.
 type class struct {
 	key        classKey
+	serial     uint64 // never used again
 	refs       int32
 	pool       gres.ClassID
 	req        gres.Request
@@ -72,9 +73,10 @@ type class struct {
 
 // A classTable interns classes.
 type classTable struct {
-	rows []class
-	free []int32
-	ids  map[classKey]int32 // looked up, never ranged over
+	rows   []class
+	serial uint64 // last given
+	free   []int32
+	ids    map[classKey]int32 // looked up, never ranged over
 }
 
 // intern returns the class of key, making it if it is new. Its reference count
@@ -93,7 +95,8 @@ func (e *engine) internClass(key *classKey, build func(*class)) int32 {
 		t.rows = append(t.rows, class{})
 	}
 	c := &t.rows[id]
-	*c = class{key: *key, req: key.req, leastLimit: Infinite}
+	t.serial++
+	*c = class{key: *key, serial: t.serial, req: key.req, leastLimit: Infinite}
 	build(c)
 	c.pool = e.pool.AddClass(&c.req)
 	t.ids[*key] = id

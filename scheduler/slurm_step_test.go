@@ -41,19 +41,24 @@ func slurmQueue(tb testing.TB, nodes, jobs int) scheduler.Scheduler {
 
 // TestSlurmSteps: with twice the nodes and jobs, a planning pass in Slurm mode
 // makes few tries a job as before, and takes off few times the cluster's nodes a
-// job to look ahead.
+// job to look ahead. A pass before which nothing has changed makes none.
 func TestSlurmSteps(t *testing.T) {
-	work := func(nodes int) (tries, taken float64) {
+	work := func(nodes int) (tries, taken float64, idle int64) {
 		jobs := nodes / 16
 		s := slurmQueue(t, nodes, jobs)
 		t0, n0 := scheduler.SlurmWork(s)
 		s.Pass(scheduler.Seconds(3600), nil)
 		t1, n1 := scheduler.SlurmWork(s)
-		return float64(t1-t0) / float64(jobs), float64(n1-n0) / float64(jobs) / float64(nodes)
+		s.Pass(scheduler.Seconds(3630), nil)
+		t2, _ := scheduler.SlurmWork(s)
+		return float64(t1-t0) / float64(jobs), float64(n1-n0) / float64(jobs) / float64(nodes), t2 - t1
 	}
 	for _, nodes := range []int{256, 512} {
-		tries, taken := work(nodes)
+		tries, taken, idle := work(nodes)
 		t.Logf("%d nodes: %.2f tries and %.2f clusters of nodes a job", nodes, tries, taken)
+		if idle > 0 {
+			t.Errorf("%d nodes: %d tries though nothing has changed", nodes, idle)
+		}
 		if tries > 4 || taken > 1 {
 			t.Errorf("%d nodes: %.2f tries and %.2f times all nodes taken off a job, want at most 4 and 1", nodes, tries, taken)
 		}

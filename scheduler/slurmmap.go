@@ -15,6 +15,7 @@ type nodeMap struct {
 	sets  []topology.NodeSet // memory of the slots' sets
 	spare []int32            // sets that no slot uses
 	grain Time
+	place topology.NodeSet // scratch: the nodes at hand
 }
 
 // A mapSlot is [begin, end) with the nodes free of plans, by number of set.
@@ -37,6 +38,22 @@ func (m *nodeMap) reset(now Time, window, resolution time.Duration, nodes int) {
 		end = m.floor(now.Add(window))
 	}
 	m.slots = append(m.slots, mapSlot{m.floor(now), end, id})
+	if m.place.Len() != nodes {
+		m.place.Init(nodes)
+	}
+}
+
+// wide reports whether nodes are so many that a set of them, which it makes, is
+// faster to work with.
+func (m *nodeMap) wide(nodes []topology.NodeID) bool {
+	if len(nodes) <= len(m.place.Words()) {
+		return false
+	}
+	m.place.Clear()
+	for _, n := range nodes {
+		m.place.Add(n)
+	}
+	return true
 }
 
 // take returns a set for a slot; what it holds is left over.
@@ -87,12 +104,19 @@ func (m *nodeMap) over(dst *topology.NodeSet, from, to Time) (later Time) {
 // clashes reports whether any of nodes is planned for in [from, to], and when
 // the first slot with such a node begins.
 func (m *nodeMap) clashes(nodes []topology.NodeID, from, to Time) (Time, bool) {
+	wide := m.wide(nodes)
 	for i := range m.slots {
 		s := &m.slots[i]
 		if s.end <= from || s.begin > to {
 			continue
 		}
 		free := m.free(i)
+		if wide {
+			if !free.Contains(&m.place) {
+				return s.begin, true
+			}
+			continue
+		}
 		for _, n := range nodes {
 			if !free.Has(n) {
 				return s.begin, true
@@ -124,9 +148,14 @@ func (m *nodeMap) reserve(nodes []topology.NodeID, from, to Time) {
 	to = max(m.ceil(to), from+m.grain)
 	m.split(from)
 	m.split(to)
+	wide := m.wide(nodes)
 	for i := range m.slots {
 		if s := &m.slots[i]; s.begin >= from && s.end <= to {
 			free := m.free(i)
+			if wide {
+				free.AndNot(&m.place)
+				continue
+			}
 			for _, n := range nodes {
 				free.Remove(n)
 			}

@@ -13,6 +13,7 @@ type slurmPlanner struct {
 	chosen topology.NodeSet
 	steps  int64 // node tests of this call
 	off    offRun
+	memo   runMemo
 	round  slurmRound
 	byPart []partCount
 }
@@ -23,7 +24,7 @@ type partCount struct{ tries, plans int32 }
 func (p *slurmPlanner) init(nodes int) {
 	p.avail.Init(nodes)
 	p.chosen.Init(nodes)
-	p.off = offRun{}
+	p.off, p.memo = offRun{}, runMemo{}
 	p.off.may.Init(nodes)
 }
 
@@ -33,6 +34,7 @@ func (e *engine) slurmBegin() {
 	e.plans.clear()
 	e.collectEnds()
 	e.offBegin()
+	p.memo.begin(e.pool.Hash(), e.plans.ends)
 	e.try.withdrawn = false
 	p.steps = 0
 	p.nodes.reset(e.now, e.par.Plan.Window, e.par.Plan.Resolution, len(e.nodes))
@@ -107,6 +109,7 @@ func (e *engine) slurmPlan(dst []Decision) []Decision {
 		}
 	}
 	e.offTo(0)
+	p.memo.end(e.pool.Hash(), e.plans.ends)
 	e.plans.seen = planSeen{e.freed, e.seq, e.arrivals, true}
 	e.plans.inPass = false
 	return dst
@@ -126,6 +129,7 @@ func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision,
 		e.offTo(0)
 		dst = e.preemptBeside(dst, rec, limit)
 		p.off.turn()
+		p.memo.forget()
 		if j.running() {
 			e.addRunningEnd(rec.row)
 			p.round.starts++
@@ -163,6 +167,7 @@ func (e *engine) slurmStart(dst []Decision, rec record, limit time.Duration) []D
 	dst = e.start(dst, rec, true)
 	e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
 	e.addRunningEnd(rec.row)
+	e.slurm.memo.forget()
 	e.slurm.round.starts++
 	return dst
 }
@@ -228,7 +233,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		later := p.nodes.over(&p.avail, from, from.Add(limit))
 		later = e.slurmResv(rec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
-			t, ok := e.willRun(rec, &p.avail, from, limit)
+			t, ok := e.willRunKept(rec, &p.avail, from, limit)
 			lacking := ok && e.par.Plan.Licenses && len(j.licenses.asks) > 0 && !e.licensesFree(j, rec.resv, t, limit)
 			if lacking {
 				if at := e.licensesLater(t); later == 0 || at < later {
@@ -286,7 +291,9 @@ func (e *engine) slurmReserve(rec record, t Time, limit time.Duration, first boo
 	n.plans++
 	x := e.plans.add()
 	x.row, x.start, x.end = rec.row, t, t.Add(limit)
-	x.grants = copyGrants(x.grants, e.try.nodes, e.try.grants)
+	for _, n := range e.try.nodes {
+		x.grants = append(x.grants, nodeGrant{node: n}) // what it takes there is settled when it starts
+	}
 	kept := par.Window == Infinite || t <= e.now.Add(par.Window)
 	p.round.hold(rec, t, t.Add(limit), e.try.nodes, kept)
 	if kept {
