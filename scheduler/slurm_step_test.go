@@ -47,9 +47,9 @@ func TestSlurmSteps(t *testing.T) {
 		jobs := nodes / 16
 		s := slurmQueue(t, nodes, jobs)
 		t0, n0 := scheduler.SlurmWork(s)
-		s.Pass(scheduler.Seconds(3600), nil)
+		s.Pass(scheduler.Seconds(300), nil)
 		t1, n1 := scheduler.SlurmWork(s)
-		s.Pass(scheduler.Seconds(3630), nil)
+		s.Pass(scheduler.Seconds(330), nil)
 		t2, _ := scheduler.SlurmWork(s)
 		return float64(t1-t0) / float64(jobs), float64(n1-n0) / float64(jobs) / float64(nodes), t2 - t1
 	}
@@ -69,7 +69,7 @@ func BenchmarkSlurmPass(b *testing.B) {
 	for _, nodes := range []int{1024, 8192} {
 		b.Run(fmt.Sprintf("nodes=%d/pending=64/running=64", nodes), func(b *testing.B) {
 			s := slurmQueue(b, nodes, 64)
-			now := scheduler.Seconds(3600)
+			now := scheduler.Seconds(300)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.Pass(now, nil)
