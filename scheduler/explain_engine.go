@@ -246,6 +246,9 @@ func (e *engine) Forecast(specs []JobSpec) ([]Forecast, error) {
 
 // plannedNodes are the nodes of a pending job's plan.
 func (e *engine) plannedNodes(r int32) []topology.NodeID {
+	if e.cfg.Profile == ProfileSlurm {
+		return e.slurm.round.planned(r)
+	}
 	var nodes []topology.NodeID
 	for i := range e.plans.all[:e.plans.n] {
 		if p := &e.plans.all[i]; p.row == r {

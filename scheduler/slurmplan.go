@@ -291,9 +291,6 @@ func (e *engine) slurmReserve(rec record, t Time, limit time.Duration, first boo
 	n.plans++
 	x := e.plans.add()
 	x.row, x.start, x.end = rec.row, t, t.Add(limit)
-	for _, n := range e.try.nodes {
-		x.grants = append(x.grants, nodeGrant{node: n}) // what it takes there is settled when it starts
-	}
 	kept := par.Window == Infinite || t <= e.now.Add(par.Window)
 	p.round.hold(rec, t, t.Add(limit), e.try.nodes, kept)
 	if kept {

@@ -112,6 +112,16 @@ func (r *slurmRound) hold(rec record, start, end Time, nodes []topology.NodeID, 
 	x.nodes = append(x.nodes[:0], nodes...)
 }
 
+// planned are the nodes of a job's first plan, nil if it has none.
+func (r *slurmRound) planned(row int32) []topology.NodeID {
+	for i := range r.holds[:r.n] {
+		if r.holds[i].row == row {
+			return r.holds[i].nodes
+		}
+	}
+	return nil
+}
+
 // slurmResume puts the plans of the round back into the map and the list of
 // plans. What has started, ended or changed meanwhile has none any more.
 func (e *engine) slurmResume() {
@@ -128,9 +138,6 @@ func (e *engine) slurmResume() {
 		r.n++
 		p := e.plans.add()
 		p.row, p.start, p.end = x.row, x.start, x.end
-		for _, n := range x.nodes {
-			p.grants = append(p.grants, nodeGrant{node: n})
-		}
 		if x.kept {
 			e.slurm.nodes.reserve(x.nodes, x.start, x.end)
 		}
