@@ -34,7 +34,7 @@ func (bl *block) level(size, blocks int) blockPart {
 		p.width = 1 << up
 		p.active = p.width != p.limit<<p.group
 	} else {
-		p.width, p.active, p.whole = max(blocks, 1), true, true
+		p.width, p.active, p.whole = max(blocks, 1), blocks != p.limit<<p.group, true
 	}
 	return p
 }

@@ -34,7 +34,7 @@ func (b *twinBlocks) shape(size int) (width, group, limit int, active bool) {
 			return 1 << l, group, limit, 1<<l != group*limit
 		}
 	}
-	return 0, group, limit, true
+	return 0, group, limit, len(b.blocks) != group*limit
 }
 
 func (b *twinBlocks) of(n int) int {
