@@ -195,6 +195,7 @@ func visitPlanParameters(c *codec, v *PlanParameters) {
 	num(c, &v.Mode)
 	num(c, &v.Depth)
 	num(c, &v.Promise)
+	num(c, &v.Fill)
 	num(c, &v.Window)
 	num(c, &v.Resolution)
 	num(c, &v.Interval)

@@ -225,6 +225,9 @@ type PlanParameters struct {
 	// Promise says what makes a plan of profile Best move later. Default: a job
 	// of higher rank that comes later. Profile Slurm promises nothing.
 	Promise Promise `json:",omitempty"`
+	// Fill says which of the waiting jobs of equal priority takes first what
+	// becomes free before plans begin, in profile Best. Default: the shortest.
+	Fill Fill `json:",omitempty"`
 	// Window is how far ahead plans are kept. Default: 24 h in profile Slurm,
 	// else Infinite. Slurm: bf_window.
 	Window time.Duration `json:",omitempty"`

@@ -54,6 +54,7 @@ type plan struct {
 	grants     []nodeGrant
 	serial     uint64 // rises with making
 	checked    int    // changes of the pass that it has been compared with
+	now        int    // those that it has been compared with for a start at this instant
 	pos        int32  // of the record in the queue of this pass
 	why        Reason // for which the record waits
 	booked     bool   // in the calendars
@@ -98,9 +99,10 @@ type planner struct {
 	log          []topology.NodeID // nodes on which something has become free in this pass
 	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
 	order        []int32           // booked plans in order of the queue
-	skip         int32             // row of the job whose plans do not count, -1 none
-	lifted       bool              // plans below the record at hand have made room
-	moved        bool              // this sweep changed something
+	fill         []filler
+	skip         int32 // row of the job whose plans do not count, -1 none
+	lifted       bool  // plans below the record at hand have made room
+	moved        bool  // this sweep changed something
 	licensed     []licenseTurn
 	licenseStale bool
 	turns        []turn

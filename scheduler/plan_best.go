@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -58,7 +59,7 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 	}
 	p.inPass = false
 	for id := range p.all[:p.n] {
-		p.all[id].checked = 0
+		p.all[id].checked, p.all[id].now = 0, 0
 	}
 	p.logBase += uint64(len(p.log))
 	p.log = p.log[:0]
@@ -103,7 +104,7 @@ func (e *engine) orderPlans(all bool) {
 		}
 		if id := e.planOf(&rec); id >= 0 {
 			x := &p.all[id]
-			x.pos, x.checked = int32(i), 0
+			x.pos, x.checked, x.now = int32(i), 0, 0
 			if all {
 				x.checked = -1
 			}
@@ -137,8 +138,20 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 	p.lifted = false
 	plain := e.acct == nil && len(e.licenses.pools) == 0 && !e.pre.on && !e.sharing && len(e.resv.all) == 0
 	records := e.records()
+	fill := par.Fill == FillShortest && !e.pre.on && !e.sharing
+	group, above := 0, int32(0) // where the priority at hand begins, and plans above
 	for i := range records {
 		r := &records[i]
+		if fill {
+			if i == 0 || r.key != records[group].key {
+				group, above = i, w.held
+			}
+			if w.held > above {
+				// The first that waits has what it can get.
+				dst = e.fillGaps(dst, starts, &w, i)
+				above = math.MaxInt32
+			}
+		}
 		if r.told && plain && w.blocked && par.Depth > 0 && w.held >= par.Depth && par.MaxTest == 0 {
 			// It waits like the others of its class.
 			if c := &e.classes.rows[r.class]; c.futileLimit <= c.leastLimit && e.futile(c, c.leastLimit) {
@@ -250,7 +263,7 @@ func (e *engine) stands(id int32) bool {
 	case x.checked == len(p.log):
 		return true
 	}
-	if p.left > 0 && e.gains(x) || p.left <= 0 && e.gainsNow(x) {
+	if p.left > 0 && e.gains(x) || p.left <= 0 && x.now < len(p.log) && e.gainsNow(x) {
 		return false
 	}
 	x.checked = len(p.log)
@@ -298,8 +311,8 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 	if due || p.left <= 0 {
 		until = e.now + 1
 	}
-	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; c.one && x.checked >= 0 && !e.pre.on && !due {
-		only = e.changedSince(x)
+	if !due {
+		only = e.onlyChanged(x)
 	}
 	from := p.find.steps
 	at, ok := e.earliest(w.rec, x.limit, until, only)
@@ -343,10 +356,14 @@ func (e *engine) sameNodes(x *plan) bool {
 	return slices.EqualFunc(e.try.nodes, x.grants, func(n topology.NodeID, g nodeGrant) bool { return n == g.node })
 }
 
-// changedSince is the node of a plan for one, and those on which something has
+// onlyChanged is the node of a plan for one, and those on which something has
 // become free since the plan was compared with them: all that need be looked at.
-func (e *engine) changedSince(x *plan) *topology.NodeSet {
+// It is nil if that is not enough to know.
+func (e *engine) onlyChanged(x *plan) *topology.NodeSet {
 	p := &e.plans
+	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; !c.one || x.checked < 0 || e.pre.on {
+		return nil
+	}
 	p.only.Clear()
 	p.only.Add(x.grants[0].node)
 	for _, n := range p.log[x.checked:] {

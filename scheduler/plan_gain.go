@@ -109,11 +109,15 @@ func (e *engine) openNow(b *bounds) {
 // that it holds later among them.
 func (e *engine) enoughNow(x *plan, b *bounds, ask gres.Digest, span Time, want int) bool {
 	have := b.free
+	if !x.booked {
+		return have >= want
+	}
 	for i := range x.grants {
-		if have >= want {
+		if have >= want || have+len(x.grants)-i < want {
 			break
 		}
-		if x.booked && e.plans.cal[x.grants[i].node].runUp(ask, span, e.now, x.start, x.end) <= e.now {
+		c := &e.plans.cal[x.grants[i].node]
+		if (x.start <= e.now || c.steps[0].digest.Covers(ask)) && c.runUp(ask, span, e.now, x.start, x.end) <= e.now {
 			have++
 		}
 	}

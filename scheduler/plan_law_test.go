@@ -12,11 +12,12 @@ import (
 // passed at every end, and looks at all plans after each pass.
 func propPlans(t *rapid.T) {
 	promise := rapid.SampledFrom([]scheduler.Promise{scheduler.PromiseBestEffort, scheduler.PromiseKept}).Draw(t, "promise")
+	fill := rapid.SampledFrom([]scheduler.Fill{scheduler.FillShortest, scheduler.FillRank}).Draw(t, "fill")
 	ranked := rapid.Bool().Draw(t, "ranked")
 	s, err := scheduler.New(scheduler.Config{
 		Nodes: []scheduler.NodeSpec{{Names: "n[0-4]", CoresPerSocket: 4, GRES: "gpu:2"}},
 		Parameters: scheduler.Parameters{
-			Plan:   scheduler.PlanParameters{Promise: promise, Depth: rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t, "depth")},
+			Plan:   scheduler.PlanParameters{Promise: promise, Fill: fill, Depth: rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t, "depth")},
 			Select: scheduler.SelectParameters{NoMemory: true},
 		},
 	}, nil)

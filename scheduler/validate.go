@@ -69,6 +69,9 @@ func (c *Config) Validate() error {
 	if par.Plan.Depth < 0 || par.Queue.Depth < 0 || par.Plan.MaxSteps < 0 || par.Queue.MaxSteps < 0 {
 		bad("parameters: a bound is negative")
 	}
+	if par.Plan.Fill >= fills {
+		bad("parameters: fill %d", par.Plan.Fill)
+	}
 	if par.Plan.Promise >= promises {
 		bad("parameters: promise %d", par.Plan.Promise)
 	}

@@ -45,6 +45,7 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	p.Plan.Mode = rapid.SampledFrom([]scheduler.PlanMode{scheduler.PlanBackfill, scheduler.PlanNone}).Draw(t, "mode")
 	p.Plan.Depth = rapid.Int32Range(0, 2).Draw(t, "depth")
 	p.Plan.Promise = rapid.SampledFrom([]scheduler.Promise{scheduler.PromiseBestEffort, scheduler.PromiseKept}).Draw(t, "promise")
+	p.Plan.Fill = rapid.SampledFrom([]scheduler.Fill{scheduler.FillShortest, scheduler.FillRank}).Draw(t, "fill")
 	p.Plan.Resolution = time.Second
 	p.Priority.Age = rapid.Uint32Range(0, 1).Draw(t, "age weight") * 1000
 	p.Priority.MaxAge = time.Minute
