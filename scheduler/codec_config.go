@@ -269,6 +269,7 @@ func visitQOSSpec(c *codec, v *QOSSpec) {
 
 func visitQueueParameters(c *codec, v *QueueParameters) {
 	num(c, &v.Depth)
+	num(c, &v.FullInterval)
 	num(c, &v.PartitionDepth)
 	num(c, &v.MaxStarts)
 	num(c, &v.MaxSteps)

@@ -29,7 +29,7 @@ func (e *engine) findClosings() {
 	e.closings = e.closings[:0]
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; j.closing != 0 && j.running() && e.par.CompleteWait > 0 {
-			e.closings = append(e.closings, closing{int32(r), j.gen, j.closing})
+			e.closings = append(e.closings, closing{int32(r), j.gen, j.closing - 1})
 		}
 	}
 	slices.SortFunc(e.closings, func(a, b closing) int { return cmp.Compare(a.at, b.at) })
@@ -39,7 +39,7 @@ func (e *engine) findClosings() {
 // closes reports whether c still completes.
 func (e *engine) closes(c *closing) bool {
 	j := &e.jobs.rows[c.row]
-	return j.gen == c.gen && j.running() && j.closing == c.at
+	return j.gen == c.gen && j.running() && j.closing == c.at+1
 }
 
 // closingUntil is until when jobs that complete hold others back: the latest
@@ -92,9 +92,9 @@ func (e *engine) beginClosing(r int32) {
 	if j.closing != 0 {
 		return
 	}
-	j.closing = max(e.now, 1)
+	j.closing = e.now + 1
 	if e.par.CompleteWait > 0 {
-		e.closings = append(e.closings, closing{r, j.gen, j.closing})
+		e.closings = append(e.closings, closing{r, j.gen, e.now})
 	}
 }
 

@@ -147,9 +147,12 @@ type Parameters struct {
 // QueueParameters bound the start phase. Budgets are counted in records, not
 // in seconds, so that results do not depend on the machine.
 type QueueParameters struct {
-	// Depth is the most records tested in a pass; 0 all. Slurm:
-	// default_queue_depth.
+	// Depth is the most records tested in a pass, and one; 0 all. slurmconf sets
+	// 100 if the file says nothing. Slurm: default_queue_depth.
 	Depth int32 `json:",omitempty"`
+	// FullInterval: a pass so long after the last that tested all records tests
+	// all. Default: 60 s. Slurm: sched_interval.
+	FullInterval time.Duration `json:",omitempty"`
 	// PartitionDepth is the most records of a partition tested; 0 all. Slurm:
 	// partition_job_depth.
 	PartitionDepth int32 `json:",omitempty"`

@@ -65,6 +65,8 @@ type engine struct {
 	nextCal      Time // next computation of priorities
 	nextSwitch   Time // when a job has waited long enough for few switches
 	nextBF       Time // next planning pass
+	nextFull     Time // next start phase that tests all records
+	leftOver     bool // the last start phase ended before it had
 	counts       Metrics
 	coreWords    int           // of the widest shape
 	types        []gres.TypeID // of a snapshot that is read, as they are here
@@ -115,6 +117,7 @@ func (p Parameters) effective(profile Profile) Parameters {
 		}
 	}
 	def(&p.KillWait, 30*time.Second)
+	def(&p.Queue.FullInterval, time.Minute)
 	def(&p.MinJobAge, 300*time.Second)
 	def(&p.MessageTimeout, 10*time.Second)
 	def(&p.Priority.MaxAge, 7*24*time.Hour)

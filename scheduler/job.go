@@ -59,7 +59,7 @@ type job struct {
 	firstPair int16    // pair of its first record
 	endState  JobState // state to take when Ended arrives
 	endWhy    Reason
-	closing   Time // since when it is told to end or is completing; 0 is not
+	closing   Time // since when it is told to end or is completing, and 1; 0 is not
 	evict     eviction
 	stopped   Time        // since when it is suspended for another job
 	lent      []nodeGrant // cores that others have meanwhile

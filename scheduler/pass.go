@@ -182,6 +182,8 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 	if e.keepsBack() {
 		return dst
 	}
+	depth := e.queueDepth()
+	e.leftOver = false
 	tested, starts, steps := int32(0), int32(0), int64(0)
 	plans := e.keptPlans()
 	defer func() { e.plans.skip = -1 }()
@@ -206,11 +208,13 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 				continue
 			}
 		}
-		if tested++; q.Depth > 0 && tested > q.Depth+1 || q.MaxStarts > 0 && starts >= q.MaxStarts {
+		if tested++; depth > 0 && tested > depth+1 || q.MaxStarts > 0 && starts >= q.MaxStarts {
+			e.leftOver = true
 			break
 		}
 		if q.MaxSteps > 0 {
 			if steps >= q.MaxSteps {
+				e.leftOver = true
 				break
 			}
 			steps += e.lookCost(j.classes[rec.pair])
@@ -257,6 +261,16 @@ func (e *engine) startPhase(dst []Decision) []Decision {
 		e.standstill(rec)
 	}
 	return dst
+}
+
+// queueDepth is the most records that a start phase tests, but for one; 0 is all,
+// as it is once every FullInterval.
+func (e *engine) queueDepth() int32 {
+	if e.now < e.nextFull {
+		return e.par.Queue.Depth
+	}
+	e.nextFull = e.now.Add(e.par.Queue.FullInterval)
+	return 0
 }
 
 // blocks reports whether a waiting job stops its partition.
@@ -358,6 +372,9 @@ func (e *engine) Wake() (Time, bool) {
 	at = min(at, e.accountWake())
 	if e.counts.Pending > 0 {
 		at = min(at, e.nextSwitch)
+		if e.leftOver {
+			at = min(at, e.nextFull)
+		}
 		if until := e.closingUntil(); until > 0 {
 			at = min(at, until)
 		}

@@ -94,6 +94,8 @@ func (e *engine) visitState(c *codec) {
 	c.uint(&e.passNo)
 	num(c, &e.nextCal)
 	num(c, &e.nextBF)
+	num(c, &e.nextFull)
+	c.bool(&e.leftOver)
 	num(c, &e.nextSwitch)
 	num(c, &e.rank.basic)
 	num(c, &e.pre.wake)

@@ -34,12 +34,16 @@ func schedulerItems(items []Item) []schedwords.Item {
 	return out
 }
 
+// defaultQueueDepth is that of a file without default_queue_depth.
+const defaultQueueDepth = 100
+
 // schedulerWords converts SchedulerType and SchedulerParameters.
 func (b *builder) schedulerWords() {
 	p, o := &b.f.Params, &b.cfg.Parameters
 	if p.SchedulerType.V == "sched/builtin" {
 		o.Plan.Mode = scheduler.PlanNone
 	}
+	o.Queue.Depth = defaultQueueDepth
 	at := p.SchedulerParameters.At
 	var known []Item
 	for _, it := range p.SchedulerParameters.V {

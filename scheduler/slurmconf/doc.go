@@ -36,9 +36,7 @@
 //	max_sched_time     Queue.MaxSteps = seconds · StepsPerSecond
 //
 // Without bf_max_time a planning pass has no budget; Slurm's default is its
-// interval. Without max_sched_time a start phase has none; Slurm's is 2 s. Every
-// pass is one over the whole queue unless default_queue_depth is given, whose
-// default is 100 in Slurm; sched_interval says only whether there is a main loop.
+// interval. Without max_sched_time a start phase has none; Slurm's is 2 s.
 //
 // # What has no effect
 //

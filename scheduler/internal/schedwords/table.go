@@ -39,7 +39,7 @@ var setters = map[string]setter{
 	"assoc_limit_stop":          flag(func(o *scheduler.Parameters) { o.Queue.AssocLimitStop = true }),
 	"bf_min_age_reserve":        duration(0, 1<<31-1, time.Second, func(o *scheduler.Parameters) *time.Duration { return &o.Queue.MinAgeReserve }),
 	"bf_min_prio_reserve":       {0, 1<<32 - 1, func(o *scheduler.Parameters, n int64, _ string) { o.Queue.MinPrioReserve = uint32(n) }},
-	"sched_interval":            {-1, 1<<31 - 1, func(o *scheduler.Parameters, n int64, _ string) { o.Queue.Disabled = n == -1 }},
+	"sched_interval":            {-1, 1<<31 - 1, setSchedInterval},
 	"bf_window":                 duration(1, 43200, time.Minute, func(o *scheduler.Parameters) *time.Duration { return &o.Plan.Window }),
 	"bf_resolution":             duration(1, 3600, time.Second, func(o *scheduler.Parameters) *time.Duration { return &o.Plan.Resolution }),
 	"bf_max_job_test":           number(1, 1_000_000, func(o *scheduler.Parameters) *int32 { return &o.Plan.MaxTest }),
@@ -84,6 +84,13 @@ func setInterval(o *scheduler.Parameters, n int64, _ string) {
 		return
 	}
 	o.Plan.Interval = time.Duration(n) * time.Second
+}
+
+// setSchedInterval reads sched_interval; -1 switches the main loop off.
+func setSchedInterval(o *scheduler.Parameters, n int64, _ string) {
+	if o.Queue.Disabled = n == -1; !o.Queue.Disabled {
+		o.Queue.FullInterval = time.Duration(n) * time.Second
+	}
 }
 
 // setRequeueDelay reads requeue_delay: a requeued job may begin a second after
