@@ -20,8 +20,6 @@ func Unenforced(cfg *Config) []string {
 	say(p.MaxArraySize > 0, "MaxArraySize: arrays are refused")
 	say(p.Plan.HetPrio != "", "bf_hetjob_prio: heterogeneous jobs are refused")
 	say(p.Plan.HetImmediate, "bf_hetjob_immediate: heterogeneous jobs are refused")
-	say(p.KillInvalidDep, "kill_invalid_depend: dependencies are refused")
-	say(p.MaxDependDepth > 0, "max_depend_depth: dependencies are refused")
 	if cfg.Profile == ProfileBest {
 		out = onlySlurm(out, p)
 	} else {
