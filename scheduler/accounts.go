@@ -199,11 +199,11 @@ func (e *engine) forgetQOS(id qos.QOSID, name string) {
 	}
 	not := func(n string) bool { return n == name }
 	for i := range e.cfg.QOS {
-		e.cfg.QOS[i].Preempt = slices.DeleteFunc(e.cfg.QOS[i].Preempt, not)
+		e.cfg.QOS[i].Preempt = slices.DeleteFunc(slices.Clone(e.cfg.QOS[i].Preempt), not)
 	}
 	for i := range e.cfg.Accounts {
 		s := &e.cfg.Accounts[i]
-		s.QOS = slices.DeleteFunc(s.QOS, not)
+		s.QOS = slices.DeleteFunc(slices.Clone(s.QOS), not)
 		if s.DefaultQOS == name {
 			s.DefaultQOS = ""
 		}
@@ -302,7 +302,7 @@ func (e *engine) dropAssoc(id qos.AssocID, s *AssocSpec) error {
 	}
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; j.acct.assoc == id {
-			j.spec.Account = s.Account
+			j.change().Account = s.Account
 			j.acct.assoc = 0
 		}
 	}

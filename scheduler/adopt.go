@@ -82,7 +82,7 @@ func (e *engine) adopt(now Time, ev *Event) error {
 	e.charge(j)
 	e.chargeSince(now, j)
 	e.noteRun(r)
-	if at := e.resvOf(&j.spec); at >= 0 {
+	if at := e.resvOf(j.spec); at >= 0 {
 		e.enterReservation(r, e.resv.all[at].id)
 	}
 	if e.slicing() {
@@ -156,7 +156,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	if pendingOnly && j.state != StatePending {
 		return bad(j.state.String(), ErrJobState)
 	}
-	spec := j.spec
+	spec := *j.spec
 	if u.Spec != nil {
 		if u.Spec.ID != j.id {
 			return bad("another id in Spec", ErrSpec)
@@ -165,7 +165,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	}
 	applyUpdate(&spec, u)
 	if j.running() {
-		j.spec = spec
+		j.spec = &spec
 		if u.TimeLimit != nil {
 			j.limit = *u.TimeLimit
 			j.end = j.start.Add(j.limit)
@@ -198,11 +198,11 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.holdClasses(classes)
 	e.dropClasses(r)
 	before := j.nameKey()
-	j.spec, j.user = spec, e.users.intern(spec.User)
+	j.spec, j.user = &spec, e.users.intern(spec.User)
 	if !slices.Equal(j.parts, parts) {
 		j.prios = j.prios[:0]
 	}
-	j.parts, j.classes = append(j.parts[:0], parts...), append(j.classes[:0], classes...)
+	j.parts, j.classes = parts, classes
 	j.partIdx, j.firstPair, j.licenses = 0, 0, use
 	e.findQOS(j)
 	e.book(j)

@@ -287,7 +287,7 @@ func (e *engine) finish(now Time, r int32, state JobState, why Reason) {
 	j.depend.phase = dependNone
 	e.unbook(j)
 	e.dropPlans(r)
-	e.askedNo(now, &j.spec)
+	e.askedNo(now, j.spec)
 	j.state, j.reason = state, why
 	j.end = now
 	e.counts.Ended++

@@ -42,8 +42,7 @@ func (e *engine) watchDeadline(r int32) {
 
 // checkDeadline refuses a job that is submitted too late for its deadline.
 func (e *engine) checkDeadline(now Time, s *JobSpec, parts []int32) error {
-	j := job{parts: parts}
-	j.spec.TimeLimit, j.spec.TimeMin, j.spec.Deadline = s.TimeLimit, s.TimeMin, s.Deadline
+	j := job{parts: parts, spec: s}
 	if max(now, s.Begin) > e.lastStart(&j) {
 		return fmt.Errorf("scheduler: submit job %d: deadline %d: %w", s.ID, s.Deadline, ErrDeadline)
 	}

@@ -67,7 +67,7 @@ func (e *engine) askLess(x *Explanation, rec record) {
 	}
 	base := e.jobs.rows[rec.row].spec
 	try := func(text string, change func(*JobSpec) bool) bool {
-		spec := cloneSpec(&base)
+		spec := cloneSpec(base)
 		if !change(&spec) {
 			return false
 		}
@@ -134,15 +134,16 @@ func (e *engine) startsAs(rec record, spec *JobSpec) (nodes string, ok bool) {
 	j := &e.jobs.rows[rec.row]
 	id := classes[rec.pair]
 	c := &e.classes.rows[id]
-	class, was, first, fails, wake := j.classes[rec.pair], j.spec, j.firstTry, c.fails, e.nextSwitch
-	j.classes[rec.pair], j.spec, c.fails = id, *spec, [2]failure{}
+	all, was, first, fails, wake := j.classes, j.spec, j.firstTry, c.fails, e.nextSwitch
+	j.classes = slices.Clone(all)
+	j.classes[rec.pair], j.spec, c.fails = id, spec, [2]failure{}
 	if c.overMem || !e.waitsForNothing(rec) {
 		ok = false
 	} else if ok = e.tryNow(rec, &e.plans); ok {
 		nodes = e.hosts(e.try.nodes)
 	}
 	j, c = &e.jobs.rows[rec.row], &e.classes.rows[id]
-	j.classes[rec.pair], j.spec, j.firstTry, c.fails, e.nextSwitch = class, was, first, fails, wake
+	j.classes, j.spec, j.firstTry, c.fails, e.nextSwitch = all, was, first, fails, wake
 	e.dropUnused(classes)
 	return nodes, ok
 }
@@ -150,7 +151,7 @@ func (e *engine) startsAs(rec record, spec *JobSpec) (nodes string, ok bool) {
 // waitsForNothing reports whether partition limits let the record start.
 func (e *engine) waitsForNothing(rec record) bool {
 	j := &e.jobs.rows[rec.row]
-	return e.waitsFor(&j.spec, j.parts[rec.pair], j.classes[rec.pair]) == ReasonNone
+	return e.waitsFor(j.spec, j.parts[rec.pair], j.classes[rec.pair]) == ReasonNone
 }
 
 // mostAsked is the largest count of devices that the job asks in one way.

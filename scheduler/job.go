@@ -66,10 +66,12 @@ type job struct {
 	turn      uint64      // place in the line of those who take turns
 	shareRow  int16       // row of its partition that it lies in, from 1; 0 shares none
 
+	// These are never written in place, as forks share them; see change.
 	parts   []int32 // partitions it may run in, in its order
 	classes []int32 // class of each
-	alloc   []nodeGrant
-	spec    JobSpec
+	spec    *JobSpec
+
+	alloc []nodeGrant
 
 	qoses   []qos.QOSID // that it lists, if several
 	steps   *jobSteps   // nil without
@@ -82,6 +84,13 @@ type job struct {
 
 	acct     jobAccount
 	licenses licenseUse
+}
+
+// change gives the job a copy of its spec to write in.
+func (j *job) change() *JobSpec {
+	s := *j.spec
+	j.spec = &s
+	return &s
 }
 
 func (j *job) running() bool { return j.state == StateRunning || j.state == StateSuspended }
@@ -115,6 +124,7 @@ type jobTable struct {
 	// ended lists rows of ended jobs in the order in which they may be
 	// forgotten.
 	ended []int32
+	none  *JobSpec // of rows without a job
 }
 
 // find returns the row of id, -1 if there is none.
@@ -136,7 +146,7 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], parts: j.parts[:0], classes: j.classes[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
+	*j = job{id: id, spec: t.none, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
 	t.row[id] = r
 	return r
 }
@@ -145,6 +155,6 @@ func (t *jobTable) add(id JobID) int32 {
 func (t *jobTable) drop(r int32) {
 	j := &t.rows[r]
 	delete(t.row, j.id)
-	j.id, j.gen, j.state, j.spec = 0, j.gen+1, StateNone, JobSpec{}
+	j.id, j.gen, j.state, j.spec = 0, j.gen+1, StateNone, t.none
 	t.free = append(t.free, r)
 }

@@ -48,6 +48,7 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.jobs.row = make(map[JobID]int32)
+	e.jobs.none = new(JobSpec)
 	e.classes.ids = make(map[classKey]int32)
 	e.try.init(len(e.nodes))
 	e.plans.init(len(e.nodes))

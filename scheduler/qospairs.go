@@ -29,7 +29,7 @@ func perQOS(parts []int32, s *JobSpec) []int32 {
 // findQOS notes the QOS that a job lists, if several: 0 for one that is gone.
 func (e *engine) findQOS(j *job) {
 	j.qoses = j.qoses[:0]
-	if e.acct == nil || listsQOS(&j.spec) < 2 {
+	if e.acct == nil || listsQOS(j.spec) < 2 {
 		return
 	}
 	for _, n := range j.spec.QOS {
@@ -51,7 +51,7 @@ func (j *job) listed(pair int) int {
 	if j.spec.Prefer != "" {
 		pair /= 2
 	}
-	return pair % listsQOS(&j.spec)
+	return pair % listsQOS(j.spec)
 }
 
 // pairQOSName is the name of the QOS of one of a job's records.
@@ -64,14 +64,14 @@ func (e *engine) pairQOSName(j *job, pair int) string {
 
 // foldQOS leaves an ended job the QOS that it ran with alone.
 func (e *engine) foldQOS(j *job, name string) {
-	n, per := listsQOS(&j.spec), int16(1)
+	n, per := listsQOS(j.spec), int16(1)
 	if j.spec.Prefer != "" {
 		per = 2
 	}
-	j.spec.QOS, j.acct.qos, j.qoses = []string{name}, 0, j.qoses[:0]
+	j.change().QOS, j.acct.qos, j.qoses = []string{name}, 0, nil
 	if n > 1 {
 		j.partIdx = j.partIdx/per/int16(n)*per + j.partIdx%per
-		j.parts, _ = e.partitionsOf(&j.spec) // they have been read before
+		j.parts, _ = e.partitionsOf(j.spec) // they have been read before
 	}
 }
 

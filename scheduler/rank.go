@@ -90,7 +90,7 @@ func (r *ranker) grow(n int) {
 // fillRow copies what priority needs of a job into its row of the columns.
 func (e *engine) fillRow(r int32) {
 	j := &e.jobs.rows[r]
-	c := &e.classes.rows[j.classes[firstPlain(&j.spec)]]
+	c := &e.classes.rows[j.classes[firstPlain(j.spec)]]
 	k := &e.rank.jobs
 	k.Partition[r] = j.parts[0]
 	k.QOS[r], k.Assoc[r] = int32(j.acct.qos), int32(j.acct.assoc)

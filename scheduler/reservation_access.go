@@ -83,7 +83,7 @@ func (e *engine) admitsRecord(x *reservation, j *job, pair int) bool {
 // attracts reports whether a MAGNETIC reservation takes a job that asks for
 // none.
 func (e *engine) attracts(x *reservation, j *job) bool {
-	return x.flags&resvMagnetic != 0 && len(j.spec.Reservations) == 0 && j.spec.HetJob == 0 && e.lets(x, &j.spec)
+	return x.flags&resvMagnetic != 0 && len(j.spec.Reservations) == 0 && j.spec.HetJob == 0 && e.lets(x, j.spec)
 }
 
 // mayDelete reports whether a user who is no operator may delete x: it says so,
@@ -117,7 +117,7 @@ func (e *engine) resvServes(s *JobSpec, ja *jobAccount, parts, classes []int32) 
 	if len(s.Reservations) == 0 {
 		return nil
 	}
-	j := job{spec: JobSpec{User: s.User, QOS: s.QOS}, acct: *ja, parts: parts}
+	j := job{spec: &JobSpec{User: s.User, QOS: s.QOS}, acct: *ja, parts: parts}
 	for _, name := range s.Reservations {
 		at := e.resvByName(name)
 		if at < 0 {

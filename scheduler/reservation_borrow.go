@@ -14,7 +14,7 @@ func (e *engine) recall(dst []Decision, rec record) []Decision {
 	for r := range e.jobs.rows {
 		j := &e.jobs.rows[r]
 		until := e.now.Add(j.spec.SignalBefore)
-		if !j.running() || j.resv == x.id || j.flags&flagEnding != 0 || !x.borrows(&j.spec) || j.end <= until || !meets(j, &x.nodes) {
+		if !j.running() || j.resv == x.id || j.flags&flagEnding != 0 || !x.borrows(j.spec) || j.end <= until || !meets(j, &x.nodes) {
 			continue
 		}
 		j.end = until

@@ -103,9 +103,9 @@ func (e *engine) endReservation(at int) {
 		case j.state != StatePending:
 		case magnet && len(j.spec.Reservations) == 0:
 			e.requeueRecords(int32(r))
-		case !slices.Contains(j.spec.Reservations, name) || e.resvOf(&j.spec) >= 0:
+		case !slices.Contains(j.spec.Reservations, name) || e.resvOf(j.spec) >= 0:
 		case !hold:
-			j.spec.Reservations = nil
+			j.change().Reservations = nil
 			e.requeueRecords(int32(r))
 		case j.flags&(flagHeldUser|flagHeldAdmin) == 0:
 			j.flags |= flagHeldAdmin

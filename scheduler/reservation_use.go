@@ -224,7 +224,7 @@ func (e *engine) passesOver(o *reservation, rec record) bool {
 		x := &e.resv.all[at]
 		return x.flags&resvMaint != 0 || x.flags&resvOverlap != 0 && o.flags&resvMaint == 0
 	}
-	return o.borrows(&e.jobs.rows[rec.row].spec)
+	return o.borrows(e.jobs.rows[rec.row].spec)
 }
 
 // keepInside keeps a job on the nodes and cores of its reservation, or has it
@@ -303,7 +303,7 @@ func (e *engine) reservedFrom(j *job, nodes []topology.NodeID, limit time.Durati
 	at, to := Never, e.now.Add(limit)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if x.id == j.resv || !x.during(e.now, to) || len(x.cores) > 0 || x.borrows(&j.spec) {
+		if x.id == j.resv || !x.during(e.now, to) || len(x.cores) > 0 || x.borrows(j.spec) {
 			continue
 		}
 		if slices.ContainsFunc(nodes, x.nodes.Has) {

@@ -316,7 +316,7 @@ func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
 	if limit == j.limit {
 		return
 	}
-	j.limit, j.spec.TimeLimit = limit, limit
+	j.limit, j.change().TimeLimit = limit, limit
 	j.end = e.now.Add(limit)
 	d.Limit = limit
 	e.pushLimit(r)

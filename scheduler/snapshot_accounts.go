@@ -92,7 +92,7 @@ func (e *engine) visitJobAccount(c *codec, j *job) {
 // restoreLicenses makes the asks of a job that was read, and takes them if it
 // runs.
 func (e *engine) restoreLicenses(c *codec, j *job) {
-	u, err := e.usesOf(&j.spec)
+	u, err := e.usesOf(j.spec)
 	if err != nil || j.licenses.pick < 0 || int(j.licenses.pick) > len(u.asks) {
 		c.fail("licences of a job")
 		return

@@ -72,9 +72,9 @@ func (e *engine) submit(now Time, ev *Event) error {
 func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAccount) int32 {
 	r := e.jobs.add(s.ID)
 	j := &e.jobs.rows[r]
-	j.spec = cloneSpec(s)
-	j.parts = append(j.parts, parts...)
-	j.classes = append(j.classes, classes...)
+	spec := cloneSpec(s)
+	j.spec = &spec
+	j.parts, j.classes = parts, classes
 	e.holdClasses(classes)
 	j.state = StatePending
 	j.user = e.users.intern(s.User)
@@ -220,7 +220,9 @@ func (e *engine) hold(r int32, admin bool) {
 func (e *engine) release(now Time, r int32) {
 	j := &e.jobs.rows[r]
 	j.flags &^= flagHeldUser | flagHeldAdmin
-	j.spec.Priority = 0
+	if j.spec.Priority != 0 {
+		j.change().Priority = 0
+	}
 	j.reason = ReasonNone
 	e.setEligible(now, r)
 	e.requeueRecords(r)
@@ -296,7 +298,7 @@ func (e *engine) pushRecords(r int32) {
 	j := &e.jobs.rows[r]
 	e.arrivals++
 	j.reason, j.records = ReasonNone, 0
-	if e.resvWaits(&j.spec) {
+	if e.resvWaits(j.spec) {
 		j.reason = ReasonReservation
 		return
 	}
@@ -328,9 +330,7 @@ func (e *engine) pushRecords(r int32) {
 
 // waitsFor is partitionReason for a job that is not booked yet.
 func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
-	j := job{parts: []int32{part}, classes: []int32{class}}
-	j.spec.TimeLimit, j.spec.Account, j.spec.QOS = s.TimeLimit, s.Account, s.QOS
-	j.spec.User, j.spec.Groups, j.spec.Reservations = s.User, s.Groups, s.Reservations
+	j := job{parts: []int32{part}, classes: []int32{class}, spec: s}
 	return e.partitionReason(&j, 0)
 }
 
@@ -351,7 +351,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:
 		return ReasonPartitionTimeLimit
-	case !mayEnter(&j.spec, s), int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
+	case !mayEnter(j.spec, s), int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
 		return ReasonPartitionConfig
 	case c.overMem:
 		return ReasonMaxMemPerLimit

@@ -50,12 +50,12 @@ func (v *view) Spec(id JobID) *JobSpec {
 	if r < 0 {
 		return nil
 	}
-	return &v.e.jobs.rows[r].spec
+	return v.e.jobs.rows[r].spec
 }
 
 func (e *engine) jobView(r int32) JobView {
 	j := &e.jobs.rows[r]
-	s := &j.spec
+	s := j.spec
 	w := JobView{
 		ID: j.id, Name: s.Name, User: s.User, Account: e.accountName(j), State: j.state, Reason: j.reason, Priority: j.prio,
 		Partition: e.parts[j.parts[j.partIdx]].spec.Name, Submit: j.submit, Eligible: j.eligible, Start: j.start, End: j.end,
