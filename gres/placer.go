@@ -15,6 +15,7 @@ type Placer struct {
 	policy Policy
 	work   *Workload
 	rnd    *rand.Rand
+	draws  *rand.PCG // source of rnd
 
 	maxCPU, maxGPU int64 // of the largest node
 	slots          []scoreSlot
@@ -68,7 +69,8 @@ func NewPlacer(pool *Pool, policy Policy, work *Workload, seed uint64) *Placer {
 	if work == nil {
 		work = NewWorkload(nil, 95)
 	}
-	pl := &Placer{pool: pool, policy: policy, rnd: rand.New(rand.NewPCG(seed, 0))}
+	draws := rand.NewPCG(seed, 0)
+	pl := &Placer{pool: pool, policy: policy, rnd: rand.New(draws), draws: draws}
 	pl.SetWorkload(work)
 	return pl
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // ErrSnapshot says that bytes are not a snapshot of such a pool.
@@ -149,78 +148,4 @@ func (r *snapshotReader) count(most int) int {
 		return 0
 	}
 	return int(v)
-}
-
-// Fork returns an independent copy of p with the same views and classes;
-// shapes, which do not change, are shared. Marks of p do not apply to it.
-// O(nodes · keys), and what is remembered of classes is not copied.
-func (p *Pool) Fork() *Pool {
-	q := *p
-	q.shapes = slices.Clone(p.shapes)
-	q.states = p.states.clone()
-	q.index = p.index.clone(len(p.state))
-	q.state = slices.Clone(p.state)
-	q.up = p.up.clone()
-	q.log = nil
-	for _, r := range p.log {
-		if r.old >= 0 {
-			q.states.drop(r.old)
-		}
-	}
-	for id, n := range p.held {
-		for ; n > 0; n-- {
-			q.states.drop(int32(id)) // holds are the original's callers'
-		}
-	}
-	q.held = nil
-	q.ring = slices.Clone(p.ring)
-	q.views = slices.Clone(p.views)
-	for i := range q.views {
-		q.views[i].bits = p.views[i].bits.clone()
-	}
-	q.classes = slices.Clone(p.classes)
-	for i := range q.classes {
-		q.classes[i].screens = slices.Clone(p.classes[i].screens)
-		q.classes[i].slots = make([]slotRef, 0, 4)
-	}
-	q.memo = memo{}
-	q.memo.size(len(p.state))
-	q.slots.init(len(p.state))
-	q.row = make([]uint64, len(p.row))
-	q.grants.size(p.coreWords)
-	q.column, q.scratch = nil, Scratch{}
-	return &q
-}
-
-func (b *nodeBits) clone() nodeBits {
-	return nodeBits{slices.Clone(b.w), slices.Clone(b.s1), slices.Clone(b.s2)}
-}
-
-func (t *interner) clone() interner {
-	c := *t
-	c.rows, c.meta = slices.Clone(t.rows), slices.Clone(t.meta)
-	c.levels, c.table = slices.Clone(t.levels), slices.Clone(t.table)
-	return c
-}
-
-func (x *index) clone(nodes int) index {
-	c := *x
-	c.keys = slices.Clone(x.keys)
-	c.parts = slices.Clone(x.parts)
-	for i := range c.keys {
-		c.keys[i].levels = slices.Clone(c.keys[i].levels)
-	}
-	words := nodeBitsWords(nodes)
-	for i := range c.keys {
-		sets := make([]nodeBits, len(x.keys[i].sets))
-		arena := make([]uint64, words*len(sets))
-		for l := range sets {
-			sets[l] = nodeBitsOf(nodes, arena[l*words:(l+1)*words])
-			copy(sets[l].w, x.keys[i].sets[l].w)
-			copy(sets[l].s1, x.keys[i].sets[l].s1)
-			copy(sets[l].s2, x.keys[i].sets[l].s2)
-		}
-		c.keys[i].sets = sets
-	}
-	return c
 }

@@ -202,10 +202,7 @@ func (e *engine) hosts(nodes []topology.NodeID) string {
 // Forecast submits the specs to a copy, runs a pass, and reads what became of
 // them; see Scheduler.
 func (e *engine) Forecast(specs []JobSpec) ([]Forecast, error) {
-	f, err := e.fork()
-	if err != nil {
-		return nil, err
-	}
+	f := e.fork()
 	out := make([]Forecast, len(specs))
 	for i := range specs {
 		o := &out[i]

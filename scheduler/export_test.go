@@ -20,10 +20,7 @@ func SlurmWork(s Scheduler) (tries, nodes int64) {
 // StartsLeft lists the jobs that wait though they would fit now beside what runs
 // and what is planned for others: each is tried node by node, without calendars.
 func StartsLeft(s Scheduler) []JobID {
-	e, err := s.(*engine).fork()
-	if err != nil {
-		panic(err)
-	}
+	e := s.(*engine).fork()
 	var left []JobID
 	for _, rec := range e.records() {
 		j := &e.jobs.rows[rec.row]

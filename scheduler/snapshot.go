@@ -72,17 +72,6 @@ func restore(b []byte, reg *Registry) (*engine, error) {
 	return e, nil
 }
 
-// Fork returns an independent copy; see Scheduler.
-func (e *engine) Fork() (Scheduler, error) { return e.fork() }
-
-func (e *engine) fork() (*engine, error) {
-	b, err := e.AppendSnapshot(nil)
-	if err != nil {
-		return nil, err
-	}
-	return restore(b, e.reg)
-}
-
 // visitState visits the books. Reading starts from an engine that New made.
 func (e *engine) visitState(c *codec) {
 	e.reading = c.reading
@@ -246,7 +235,10 @@ func (e *engine) visitJobs(c *codec) {
 }
 
 func (e *engine) visitJob(c *codec, j *job) {
-	visitJobSpec(c, &j.spec)
+	if c.reading {
+		j.spec = new(JobSpec)
+	}
+	visitJobSpec(c, j.spec)
 	num(c, &j.state)
 	num(c, &j.flags)
 	num(c, &j.reason)
@@ -320,7 +312,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 		c.fail("job state")
 		return
 	}
-	parts, err := e.partitionsOf(&j.spec)
+	parts, err := e.partitionsOf(j.spec)
 	if err != nil || int(j.partIdx) >= len(parts) || j.partIdx < 0 {
 		c.fail("job partition")
 		return
@@ -329,7 +321,7 @@ func (e *engine) adoptRow(c *codec, r int32) {
 	if j.state.Ended() {
 		return
 	}
-	if _, j.classes, err = e.compile(&j.spec); err != nil {
+	if _, j.classes, err = e.compile(j.spec); err != nil {
 		c.fail("job request")
 		return
 	}

@@ -1,0 +1,144 @@
+package scheduler
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
+)
+
+// An arena gives copies of short lists out of few large pieces of memory.
+type arena[T any] struct{ room []T }
+
+// arenaPiece is how many entries are allocated at once.
+const arenaPiece = 1 << 12
+
+// copy returns a copy of s with room for so many more; an empty list is nil.
+// Appending beyond that moves it out of the arena.
+func (a *arena[T]) copy(s []T, more int) []T {
+	n := len(s)
+	if n == 0 {
+		return nil
+	}
+	if n+more > len(a.room) {
+		a.room = make([]T, max(n+more, arenaPiece))
+	}
+	d := a.room[: n : n+more]
+	a.room = a.room[n+more:]
+	copy(d, s)
+	return d
+}
+
+// arenas are those of a fork.
+type arenas struct {
+	rows   arena[int32]
+	grants arena[nodeGrant]
+	cores  arena[uint64]
+	devs   arena[gres.DeviceGrant]
+}
+
+func (a *arenas) copyGrants(list []nodeGrant) []nodeGrant {
+	d := a.grants.copy(list, 0)
+	for i := range d {
+		g := &d[i].grant
+		g.Cores, g.Devices = a.cores.copy(g.Cores, 0), a.devs.copy(g.Devices, 0)
+	}
+	return d
+}
+
+// forkList copies a list that is mostly empty.
+func forkList[T any](s []T) []T {
+	if len(s) == 0 {
+		return nil
+	}
+	return slices.Clone(s)
+}
+
+func (t *jobTable) fork(a *arenas) jobTable {
+	f := *t
+	f.rows = make([]job, len(t.rows))
+	for i := range t.rows {
+		j := &f.rows[i]
+		*j = t.rows[i]
+		// What a list could hold belongs to the original: lists are emptied of it.
+		j.prios, j.qoses = forkList(j.prios), forkList(j.qoses)
+		j.lent, j.alloc = a.copyGrants(j.lent), a.copyGrants(j.alloc)
+		if j.steps != nil {
+			j.steps = &jobSteps{queue: j.steps.queue.Clone(), specs: maps.Clone(j.steps.specs)}
+		}
+	}
+	f.free, f.ended = slices.Clone(t.free), slices.Clone(t.ended)
+	f.row = maps.Clone(t.row)
+	return f
+}
+
+func (p *planner) fork(a *arenas) planner {
+	f := *p
+	f.all = slices.Clone(p.all)
+	for i := range f.all {
+		x := &f.all[i]
+		if i >= p.n {
+			x.grants = nil
+		}
+		x.grants = a.copyGrants(x.grants)
+	}
+	f.ends, f.free, f.stales, f.broken = slices.Clone(p.ends), slices.Clone(p.free), slices.Clone(p.stales), slices.Clone(p.broken)
+	f.on = slices.Clone(p.on)
+	for n := range f.on {
+		f.on[n] = a.rows.copy(p.on[n], 0)
+	}
+	f.nodes, f.vacant, f.stale, f.own, f.only = forkSet(&p.nodes), forkSet(&p.vacant), forkSet(&p.stale), forkSet(&p.own), forkSet(&p.only)
+	f.cal, f.nextAt, f.weight = slices.Clone(p.cal), slices.Clone(p.nextAt), slices.Clone(p.weight)
+	var steps arena[step]
+	for n := range f.cal {
+		f.cal[n].steps = steps.copy(p.cal[n].steps, 2)
+	}
+	f.bounds = p.bounds.fork()
+	f.find = planSearch{steps: p.find.steps, tries: p.find.tries}
+	f.owned, f.log, f.order = slices.Clone(p.owned), slices.Clone(p.log), slices.Clone(p.order)
+	f.licensed, f.turns, f.row = slices.Clone(p.licensed), nil, nil
+	return f
+}
+
+func (t *boundTable) fork() boundTable {
+	f := boundTable{slices.Clone(t.rows)}
+	for i := range f.rows {
+		b := &f.rows[i]
+		b.least, b.first, b.loose = slices.Clone(b.least), slices.Clone(b.first), slices.Clone(b.loose)
+		b.open, b.words = slices.Clone(b.open), append(make([]int32, 0, len(b.first)), b.words...)
+	}
+	return f
+}
+
+func (p *slurmPlanner) fork() slurmPlanner {
+	f := *p
+	f.nodes.slots, f.nodes.spare = slices.Clone(p.nodes.slots), slices.Clone(p.nodes.spare)
+	f.nodes.sets = make([]topology.NodeSet, len(p.nodes.sets))
+	for i := range f.nodes.sets {
+		f.nodes.sets[i] = forkSet(&p.nodes.sets[i])
+	}
+	f.avail, f.chosen = forkSet(&p.avail), forkSet(&p.chosen)
+	f.off = offRun{round: p.off.round, tries: p.off.tries, taken: p.off.taken, may: forkSet(&p.off.may)}
+	r := &f.round
+	r.masks, r.users, r.assocs = slices.Clone(r.masks), slices.Clone(r.users), slices.Clone(r.assocs)
+	r.userParts, r.holds = slices.Clone(r.userParts), slices.Clone(r.holds)
+	for i := range r.holds {
+		r.holds[i].nodes = slices.Clone(r.holds[i].nodes)
+	}
+	f.byPart = slices.Clone(p.byPart)
+	return f
+}
+
+func (t *resvTable) fork(a *arenas) resvTable {
+	f := *t
+	f.all = slices.Clone(t.all)
+	for i := range f.all {
+		x := &f.all[i]
+		x.nodes, x.cores = forkSet(&t.all[i].nodes), a.copyGrants(x.cores)
+		x.devices, x.licenses, x.members = slices.Clone(x.devices), slices.Clone(x.licenses), slices.Clone(x.members)
+	}
+	f.starts, f.kept, f.inside = slices.Clone(t.starts), gres.Grant{}, nil
+	f.outside, f.left, f.taken = forkSet(&t.outside), forkSet(&t.left), forkSet(&t.taken)
+	return f
+}
