@@ -21,29 +21,11 @@ type comparison struct {
 
 // compareOne compares the profiles on one input.
 func compareOne(o *options, stdout, stderr io.Writer) error {
-	c, err := compareBoth("", o, stderr)
+	list, err := compareAll([]entry{{opts: o}}, stderr)
 	if err != nil {
 		return err
 	}
-	return writeComparison(stdout, []comparison{c})
-}
-
-// compareBoth runs one input in each profile.
-func compareBoth(name string, o *options, stderr io.Writer) (comparison, error) {
-	c := comparison{name: name}
-	for i, profile := range compared {
-		one := *o
-		one.compare, one.profile = true, profile
-		r, err := runOnce(&one, new(table), stderr)
-		if err != nil {
-			return c, fmt.Errorf("profile %s: %w", profile, err)
-		}
-		if c.name == "" {
-			c.name = r.Title
-		}
-		c.fig[i] = outcome.Measure(r)
-	}
-	return c, nil
+	return writeComparison(stdout, list, !o.ownPolicy)
 }
 
 // compareSuite compares the profiles on each line of a file: a name, then flags.
@@ -54,7 +36,8 @@ func compareSuite(o *options, stdout, stderr io.Writer) error {
 		return err
 	}
 	defer file.Close()
-	var list []comparison
+	var list []entry
+	plain := true
 	lines := bufio.NewScanner(file)
 	for n := 1; lines.Scan(); n++ {
 		words, err := splitWords(lines.Text())
@@ -68,17 +51,20 @@ func compareSuite(o *options, stdout, stderr io.Writer) error {
 		if err != nil {
 			return fmt.Errorf("%s:%d: %w", o.suite, n, err)
 		}
-		tellLine(stderr, words[0])
-		c, err := compareBoth(words[0], one, stderr)
-		if err != nil {
-			return fmt.Errorf("%s:%d: %w", o.suite, n, err)
-		}
-		list = append(list, c)
+		plain = plain && !one.ownPolicy
+		list = append(list, entry{words[0], one, fmt.Sprintf("%s:%d", o.suite, n)})
 	}
 	if err := lines.Err(); err != nil {
 		return err
 	}
-	return writeComparison(stdout, list)
+	if len(list) == 0 {
+		return fmt.Errorf("%s: %w", o.suite, errNone)
+	}
+	done, err := compareAll(list, stderr)
+	if err != nil {
+		return err
+	}
+	return writeComparison(stdout, done, plain)
 }
 
 // splitWords cuts a line at blanks; what stands between double quotes is one
@@ -100,8 +86,16 @@ func splitWords(line string) ([]string, error) {
 	return words, nil
 }
 
-// writeComparison writes one table of all, and the sums over several.
-func writeComparison(w io.Writer, list []comparison) error {
+// planning says how the profiles plan by themselves.
+const planning = `
+Both profiles get the same cluster, jobs and time limits. Planning, unless a configuration says otherwise: slurm as Slurm does by
+itself (bf_interval=30, bf_resolution=60, bf_window=1440, bf_max_job_test=500), best at every event, for all that wait.
+change: of the mean wait, against slurm. late: jobs that started after the first start planned for them.
+`
+
+// writeComparison writes one table of all, the sums over several, and, if the
+// profiles plan by themselves, how.
+func writeComparison(w io.Writer, list []comparison, plain bool) error {
 	t := outcome.Table{Head: []string{"trace", "profile", "jobs", "mean wait", "change", "p95 wait", "makespan", "in use", "evictions", "lost GPU hours", "late"}}
 	var sum, jobs [len(compared)]float64
 	for i := range list {
@@ -123,10 +117,14 @@ func writeComparison(w io.Writer, list []comparison) error {
 			if k > 0 {
 				name = ""
 			}
-			t.Rows = append(t.Rows, []string{name, compared[k], fmt.Sprint(jobs[k]), outcome.Span(sum[k] / max(jobs[k], 1)), change(sum[k], sum[0]), "", "", "", "", "", ""})
+			t.Rows = append(t.Rows, []string{name, compared[k], fmt.Sprintf("%.0f", jobs[k]), outcome.Span(sum[k] / max(jobs[k], 1)), change(sum[k], sum[0]), "", "", "", "", "", ""})
 		}
 	}
-	_, err := w.Write(outcome.AppendTable(nil, &t))
+	text := outcome.AppendTable(nil, &t)
+	if plain {
+		text = append(text, planning...)
+	}
+	_, err := w.Write(text)
 	return err
 }
 

@@ -68,6 +68,8 @@ type options struct {
 	compare  bool
 	suite    string
 	dir      string
+	// watch, if not nil, is told how many jobs have ended, in place of a bar.
+	watch func(ended, jobs int)
 }
 
 // parse reads the command line; asked for help it writes to w.
@@ -216,7 +218,9 @@ func runOnce(o *options, shown *table, stderr io.Writer) (*outcome.Run, error) {
 	}
 	o.look(&in, shown)
 	bar := newProgress(stderr, len(in.Jobs))
-	in.Progress = bar.tell
+	if in.Progress = bar.tell; o.watch != nil {
+		in.Progress = func(ended int, _ scheduler.Time) { o.watch(ended, len(in.Jobs)) }
+	}
 	r, err := vtime.Drive(in)
 	bar.done()
 	if err != nil {

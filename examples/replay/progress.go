@@ -61,10 +61,3 @@ func (p *progress) done() {
 		fmt.Fprint(p.w, "\r\033[K")
 	}
 }
-
-// tellLine says on a terminal which of several runs begins.
-func tellLine(w io.Writer, name string) {
-	if newProgress(w, 0).w != nil {
-		fmt.Fprintln(w, name)
-	}
-}

@@ -64,10 +64,19 @@ func TestReservedNodes(t *testing.T) {
 // TestCompare: both profiles in one table, for one input and for a list.
 func TestCompare(t *testing.T) {
 	var out, errs bytes.Buffer
-	if status := run([]string{"-compare", "-jobs", "60"}, &out, &errs); status != 0 || errs.Len() > 0 {
+	if status := run([]string{"-compare", "-jobs", "60"}, &out, &errs); status != 0 {
 		t.Fatalf("status %d, stderr %s", status, &errs)
 	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	for _, want := range []string{"of 2: slurm, 60 jobs in ", "of 2: best, 60 jobs in "} {
+		if !strings.Contains(errs.String(), want) || strings.Count(errs.String(), "\n") != 2 {
+			t.Errorf("no %q, or more, in\n%s", want, &errs)
+		}
+	}
+	rows, notes, _ := strings.Cut(out.String(), "\n\n")
+	if !strings.Contains(notes, "bf_interval=30") {
+		t.Errorf("notes\n%s", notes)
+	}
+	lines := strings.Split(rows, "\n")
 	if len(lines) != 3 || !strings.HasPrefix(lines[0], "trace ") || !strings.Contains(lines[1], " slurm ") || !strings.Contains(lines[2], " best ") {
 		t.Errorf("stdout\n%s", &out)
 	}
@@ -77,7 +86,7 @@ func TestCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if status := run([]string{"-suite", file, "-dir", "testdata"}, &out, &errs); status != 0 || errs.Len() > 0 {
+	if status := run([]string{"-suite", file, "-dir", "testdata"}, &out, &errs); status != 0 {
 		t.Fatalf("status %d, stderr %s", status, &errs)
 	}
 	for _, want := range []string{"\nmade     slurm ", "\nsmall    slurm ", "\nall      slurm "} {
