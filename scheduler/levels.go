@@ -196,6 +196,14 @@ func (e *engine) fitLevels(f *levelFit, lv *topology.Levels, cols *gres.Columns)
 		s.res.Refusal = topology.Refusal{Rule: res.Rule, Unit: topology.NoUnit, Lack: topology.LackNodes, Need: int64(res.Need), Have: int64(res.Have)}
 		return false
 	}
+	if s.res.Set.Len() == len(e.nodes) { // the fitters clear it by what Nodes names
+		for _, n := range s.res.Nodes {
+			s.res.Set.Remove(n)
+		}
+		for _, n := range res.Nodes {
+			s.res.Set.Add(n)
+		}
+	}
 	s.res.Nodes = append(s.res.Nodes[:0], res.Nodes...)
 	s.res.Order = append(s.res.Order[:0], res.Nodes...)
 	s.res.Part, s.res.Units, s.res.Refusal = s.res.Part[:0], s.res.Units[:0], topology.Refusal{}
