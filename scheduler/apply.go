@@ -13,9 +13,11 @@ func (e *engine) Apply(now Time, ev Event) error {
 		return fmt.Errorf("scheduler: apply %s at %d: the last call was at %d: %w", ev.Kind, now, e.now, ErrTime)
 	}
 	owners := len(e.owners.names)
+	e.resv.clock = now
 	err := e.dispatch(now, &ev)
 	if err != nil {
 		e.owners.truncate(owners)
+		e.resv.clock = e.now
 	} else {
 		e.now = now
 		e.slurm.memo.applied(ev.Kind)

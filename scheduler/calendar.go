@@ -119,7 +119,7 @@ func (e *engine) coincide(a, b *reservation) bool {
 	if b.start < a.start {
 		a, b = b, a
 	}
-	week := e.resv.asked.Add(7 * day)
+	week := e.resv.clock.Add(7 * day)
 	if (a.flags^b.flags)&resvRecurs != 0 && (a.farMaint(week) || b.farMaint(week)) {
 		return false
 	}

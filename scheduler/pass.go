@@ -10,6 +10,7 @@ import (
 // Pass makes one scheduling pass; see Scheduler.
 func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	e.now = max(e.now, now)
+	e.resv.clock = e.now
 	e.counts.Passes++
 	e.passNo++
 	e.try.names = e.try.names[:0]

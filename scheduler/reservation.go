@@ -151,7 +151,7 @@ type resvTable struct {
 
 	floats, magnets, delays int   // reservations of these flags
 	looks                   int64 // at nodes and at reservations, counted by tests
-	asked                   Time  // when the reservation came that is being chosen
+	clock                   Time  // of the call that is being handled
 	stale                   bool  // nodes of some may have to be replaced
 
 	// What the last try was about: keepReserved to releaseReserved.
@@ -275,7 +275,6 @@ func (e *engine) resvUsed(at int, pending bool) bool {
 // addReservation checks a specification, chooses nodes or cores, and books it
 // (spec: reservations 2).
 func (e *engine) addReservation(now Time, s *ReservationSpec) error {
-	e.resv.asked = max(e.now, now)
 	x, err := e.readReservation(now, s)
 	if err == nil {
 		err = e.pickReservation(&x, -1)

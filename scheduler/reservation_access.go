@@ -124,7 +124,7 @@ func (e *engine) resvServes(s *JobSpec, ja *jobAccount, parts, classes []int32) 
 			continue
 		}
 		x := &e.resv.all[at]
-		if x.start > e.now || x.flags&(resvFlex|resvAnyNodes) != 0 || len(x.cores) > 0 {
+		if x.start > e.resv.clock || x.flags&(resvFlex|resvAnyNodes) != 0 || len(x.cores) > 0 {
 			return nil
 		}
 		for i, id := range classes {

@@ -23,6 +23,7 @@ func (e *engine) visitReservations(c *codec) {
 	next := t.nextAt
 	if c.reading && c.err == nil {
 		e.countReservations()
+		t.clock = e.now
 	}
 	num(c, &next)
 	t.nextAt = next

@@ -12,7 +12,6 @@ func (e *engine) turnReservations() {
 	if e.now < t.nextAt {
 		return
 	}
-	t.asked = e.now
 	for i := 0; i < len(t.all); {
 		x := &t.all[i]
 		over := x.end <= e.now

@@ -93,7 +93,6 @@ func (c *ListChange) apply(l *[]string) error {
 // refused before anything changes (spec: reservations 6.3).
 func (e *engine) updateReservation(now Time, u *ReservationUpdate) error {
 	at := e.resvByName(u.Name)
-	e.resv.asked = max(e.now, now)
 	fail := func(err error) error {
 		return fmt.Errorf("scheduler: update reservation %q: %w", u.Name, err)
 	}

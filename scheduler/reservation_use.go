@@ -14,7 +14,7 @@ func (e *engine) resvWaits(s *JobSpec) bool {
 	known := false
 	for _, name := range s.Reservations {
 		if at := e.resvByName(name); at >= 0 {
-			if e.resv.all[at].open(e.now) {
+			if e.resv.all[at].open(e.resv.clock) {
 				return false
 			}
 			known = true

@@ -289,6 +289,11 @@ func (e *engine) requeueRecords(r int32) {
 		j.reason = ReasonBeginTime
 		return
 	}
+	if e.resvWaits(j.spec) {
+		e.arrivals++
+		j.reason, j.records = ReasonReservation, 0
+		return
+	}
 	e.pushRecords(r)
 }
 
@@ -298,10 +303,6 @@ func (e *engine) pushRecords(r int32) {
 	j := &e.jobs.rows[r]
 	e.arrivals++
 	j.reason, j.records = ReasonNone, 0
-	if e.resvWaits(j.spec) {
-		j.reason = ReasonReservation
-		return
-	}
 	var few [4]resvChoice
 	choices := e.choices(few[:0], j)
 	for i := range j.parts {

@@ -10,12 +10,15 @@ import (
 )
 
 // GenConfig draws a small cluster: one or two kinds of nodes, with and without
-// GPUs, one or two partitions that overlap, and parameters of planning.
+// GPUs, one or two partitions that overlap, perhaps levels of topology, and
+// parameters of planning.
 func GenConfig(t *rapid.T) scheduler.Config {
 	kinds := rapid.IntRange(1, 2).Draw(t, "node kinds")
 	var c scheduler.Config
+	var sizes []int
 	for k := range kinds {
 		n := rapid.IntRange(1, 4).Draw(t, "nodes")
+		sizes = append(sizes, n)
 		s := scheduler.NodeSpec{
 			Names:   fmt.Sprintf("%c[0-%d]", 'a'+k, n-1),
 			Sockets: rapid.Int32Range(1, 2).Draw(t, "sockets"), CoresPerSocket: rapid.Int32Range(1, 4).Draw(t, "cores"),
@@ -40,6 +43,8 @@ func GenConfig(t *rapid.T) scheduler.Config {
 		c.NodeSets = []scheduler.NodeSetSpec{{Name: "f-nodes", Feature: "f"}}
 		c.Partitions[len(c.Partitions)-1].Nodes += ",f-nodes"
 	}
+	genLevels(t, &c, sizes)
+	c.Parameters.ResvOverRun = rapid.SampledFrom([]time.Duration{0, 0, 5 * time.Second, scheduler.Infinite}).Draw(t, "overrun")
 	c.Profile = rapid.SampledFrom([]scheduler.Profile{scheduler.ProfileBest, scheduler.ProfileSlurm}).Draw(t, "profile")
 	p := &c.Parameters
 	p.Plan.Mode = rapid.SampledFrom([]scheduler.PlanMode{scheduler.PlanBackfill, scheduler.PlanNone}).Draw(t, "mode")

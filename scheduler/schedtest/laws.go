@@ -23,7 +23,9 @@ type call struct {
 // after each what must always hold:
 //
 //   - nothing is given twice, and nobody gets more than a node has
-//   - a job starts on all its nodes or not at all
+//   - a job starts on all its nodes or not at all, and within the levels it requires
+//   - nobody is on nodes reserved for others, and a job of a reservation is on its own
+//   - a job that waits alone, for whole nodes, starts when so many are free
 //   - an event that is refused changes nothing
 //   - a snapshot restores the state exactly, and both go on alike
 //   - a journal, through JSON, replays to the same state and decisions
@@ -41,12 +43,29 @@ func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) 
 		t.Fatalf("New: %v", err)
 	}
 	r := &run{t: t, cfg: cfg, make: make, s: s, live: map[scheduler.JobID]bool{}}
+	// What makes jobs start comes under several names, so that it is drawn often.
 	t.Repeat(map[string]func(*rapid.T){
-		"submit": func(t *rapid.T) {
-			r.next++
-			r.apply(t, scheduler.Submit(GenJob(t, r.next)))
+		"submit": func(t *rapid.T) { r.submit(t) },
+		"submit and pass": func(t *rapid.T) {
+			r.submit(t)
+			r.pass(t)
 		},
-		"pass":    func(t *rapid.T) { r.pass(t) },
+		"submit some and pass": func(t *rapid.T) {
+			for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+				r.submit(t)
+			}
+			r.pass(t)
+		},
+		"reserve": func(t *rapid.T) { r.apply(t, GenReservationEvent(t, r.now)) },
+		"reserve and pass": func(t *rapid.T) {
+			r.apply(t, GenReservationEvent(t, r.now))
+			r.pass(t)
+		},
+		"pass": func(t *rapid.T) { r.pass(t) },
+		"advance and pass": func(t *rapid.T) {
+			r.advance(t)
+			r.pass(t)
+		},
 		"advance": func(t *rapid.T) { r.advance(t) },
 		"end": func(t *rapid.T) {
 			r.onRunning(t, func(id scheduler.JobID) scheduler.Event { return scheduler.Ended(id, scheduler.JobEnd{}) })
@@ -136,6 +155,7 @@ func (r *run) apply(t *rapid.T, ev scheduler.Event) bool {
 func (r *run) pass(t *rapid.T) {
 	dec := r.s.Pass(r.now, nil)
 	r.journal = append(r.journal, call{now: r.now})
+	r.checkWaits(t)
 	for i := range dec {
 		d := dec[i]
 		d.Nodes = slices.Clone(d.Nodes)
@@ -161,6 +181,17 @@ func (r *run) pass(t *rapid.T) {
 	}
 }
 
+// submit submits a job, or a gang that has wishes about levels.
+func (r *run) submit(t *rapid.T) {
+	r.next++
+	j := GenJob(t, r.next)
+	if len(r.cfg.Topologies) > 0 && rapid.Bool().Draw(t, "gang") {
+		j = genGang(t, r.next)
+	}
+	genPlace(t, j)
+	r.apply(t, scheduler.Submit(j))
+}
+
 // checkStart compares a start with what the job asked.
 func (r *run) checkStart(t *rapid.T, d *scheduler.Decision) {
 	r.s.View(func(v scheduler.View) {
@@ -176,6 +207,8 @@ func (r *run) checkStart(t *rapid.T, d *scheduler.Decision) {
 			}
 			cpus += alloc[i].CPUs
 		}
+		r.checkReserved(t, v, d)
+		r.checkLevels(t, spec, d)
 		if cpus < int64(spec.Tasks) {
 			t.Fatalf("job %d asked %d tasks and got %d CPUs", d.Job, spec.Tasks, cpus)
 		}

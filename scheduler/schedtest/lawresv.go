@@ -1,0 +1,157 @@
+package schedtest
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/berth-sched/berth/scheduler"
+	"github.com/berth-sched/berth/topology"
+	"pgregory.net/rapid"
+)
+
+// A resvSeen is a reservation as the view shows it, with the nodes by name.
+type resvSeen struct {
+	scheduler.ReservationSpec
+	on []string
+}
+
+func (x *resvSeen) has(flag string) bool { return slices.Contains(x.Flags, flag) }
+
+// reservationsOf lists what v shows.
+func reservationsOf(v scheduler.View) (out []resvSeen) {
+	for x := range v.Reservations() {
+		s := resvSeen{ReservationSpec: x}
+		if x.Nodes != "" {
+			s.on, _ = topology.ParseHostlist(x.Nodes)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// passesOver reports whether a job of reservation mine need not heed x.
+func (x *resvSeen) passesOver(mine *resvSeen) bool {
+	return mine != nil && (mine.has("MAINT") || mine.has("OVERLAP") && !x.has("MAINT"))
+}
+
+// checkReserved looks at a start beside the reservations: a job of one stays on its
+// nodes and begins in its time, and nobody is on nodes that are reserved whole for
+// others at any time of its limit.
+func (r *run) checkReserved(t *rapid.T, v scheduler.View, d *scheduler.Decision) {
+	all := reservationsOf(v)
+	var mine *resvSeen
+	if i := slices.IndexFunc(all, func(x resvSeen) bool { return x.Name == d.Reservation }); i >= 0 {
+		mine = &all[i]
+	}
+	if mine != nil && !mine.has("FLEX") {
+		if r.now < mine.Start || r.now >= mine.End || mine.has("TIME_FLOAT") {
+			t.Fatalf("at %d job %d starts in %s, which is %d-%d %v", r.now, d.Job, mine.Name, mine.Start, mine.End, mine.Flags)
+		}
+		for _, n := range d.Nodes {
+			if !mine.has("ANY_NODES") && !slices.Contains(mine.on, n) {
+				t.Fatalf("job %d of %s is on %s, it holds %s", d.Job, mine.Name, n, mine.Nodes)
+			}
+		}
+	}
+	for i := range all {
+		x := &all[i]
+		if x.Name == d.Reservation || len(x.CoreCount) > 0 || x.Start >= r.now.Add(d.Limit) || x.End <= r.now || x.passesOver(mine) {
+			continue
+		}
+		for _, n := range d.Nodes {
+			if slices.Contains(x.on, n) {
+				t.Fatalf("at %d job %d of %q starts for %s on %s of %s, %d-%d %v", r.now, d.Job, d.Reservation, d.Limit, n, x.Name, x.Start, x.End, x.Flags)
+			}
+		}
+	}
+}
+
+// checkLevels looks whether a start keeps to the levels that its job requires, and
+// to slices of nodes.
+func (r *run) checkLevels(t *rapid.T, spec *scheduler.JobSpec, d *scheduler.Decision) {
+	if len(r.cfg.Topologies) == 0 {
+		return
+	}
+	top := &r.cfg.Topologies[0]
+	domain := func(node, level string) string {
+		for i := range top.Domains {
+			if top.Domains[i].Nodes == node {
+				return strings.Join(top.Domains[i].Values[:slices.Index(top.Levels, level)+1], "/")
+			}
+		}
+		return ""
+	}
+	for _, l := range spec.Levels {
+		in := map[string]int{}
+		for _, n := range d.Nodes {
+			in[domain(n, l.Level)]++
+		}
+		switch {
+		case l.Required && (len(in) != 1 || in[""] > 0):
+			t.Fatalf("job %d wants one %s and is on %v", d.Job, l.Level, d.Nodes)
+		case l.Slice > 0 && spec.MinNodes > 0:
+			for name, n := range in {
+				if name == "" || n%int(l.Slice) != 0 {
+					t.Fatalf("job %d wants slices of %d that share a %s and is on %v", d.Job, l.Slice, l.Level, d.Nodes)
+				}
+			}
+		}
+	}
+}
+
+// checkWaits is a twin that knows one case: the only job that waits, which asks
+// whole nodes and nothing else, must not wait while as many nodes are idle, up, in
+// its partition, and not reserved during its limit.
+func (r *run) checkWaits(t *rapid.T) {
+	r.s.View(func(v scheduler.View) {
+		var id scheduler.JobID
+		waiting := 0
+		for j := range v.Jobs() {
+			if j.State == scheduler.StatePending {
+				id, waiting = j.ID, waiting+1
+			} else if spec := v.Spec(j.ID); spec.Exclusive == scheduler.ExclusiveTopo {
+				return
+			}
+		}
+		if waiting != 1 || len(r.cfg.Accounts) > 0 {
+			return
+		}
+		j, _ := v.Job(id)
+		spec := v.Spec(id)
+		switch {
+		case !plainGang(spec), j.Eligible > r.now:
+			return
+		case held(j.Reason):
+			return
+		}
+		all := reservationsOf(v)
+		free := 0
+		for n := range v.Nodes() {
+			reserved := slices.ContainsFunc(all, func(x resvSeen) bool {
+				return x.Start < r.now.Add(j.Limit) && x.End > r.now && slices.Contains(x.on, n.Name)
+			})
+			if n.State == scheduler.NodeUp && n.Jobs == 0 && !reserved {
+				free++
+			}
+		}
+		if free >= int(spec.MinNodes) {
+			t.Fatalf("at %d job %d waits for %d nodes (%s), %d are free: %+v", r.now, id, spec.MinNodes, j.Reason, free, all)
+		}
+	})
+}
+
+// plainGang reports whether a job asks whole nodes of the first partition and
+// nothing else.
+func plainGang(s *scheduler.JobSpec) bool {
+	return s.Exclusive == scheduler.ExclusiveNode && s.MinNodes > 0 && s.Tasks == 0 && s.TasksPerNode == 0 && s.GRES == "" && s.Constraint == "" && s.Prefer == "" &&
+		len(s.Partitions) == 0 && len(s.Reservations) == 0 && s.Licenses == "" && len(s.Levels) == 0 && !s.Hold && s.MemMiB <= 1000
+}
+
+// held reports whether a reason says that a job waits for somebody or for its time.
+func held(r scheduler.Reason) bool {
+	switch r {
+	case scheduler.ReasonBeginTime, scheduler.ReasonJobHeldUser, scheduler.ReasonJobHeldAdmin, scheduler.ReasonJobLaunchFailure, scheduler.ReasonReservationDeleted:
+		return true
+	}
+	return false
+}
