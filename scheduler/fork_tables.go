@@ -120,6 +120,7 @@ func (p *slurmPlanner) fork() slurmPlanner {
 	}
 	f.avail, f.chosen = forkSet(&p.avail), forkSet(&p.chosen)
 	f.off = offRun{round: p.off.round, tries: p.off.tries, taken: p.off.taken, may: forkSet(&p.off.may)}
+	f.memo = runMemo{}
 	r := &f.round
 	r.masks, r.users, r.assocs = slices.Clone(r.masks), slices.Clone(r.users), slices.Clone(r.assocs)
 	r.userParts, r.holds = slices.Clone(r.userParts), slices.Clone(r.holds)
