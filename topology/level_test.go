@@ -223,7 +223,7 @@ func checkLevels(req *topology.LevelRequest, res *topology.LevelResult, root *tw
 func TestLevelsEqualBruteForce(t *testing.T) {
 	var ws topology.LevelScratch
 	var res topology.LevelResult
-	fit := 0
+	fit, several := 0, 0
 	for i := range cases() {
 		r := rand.New(rand.NewPCG(21, uint64(i)))
 		lv, root, n := randomLevels(r)
@@ -265,6 +265,29 @@ func TestLevelsEqualBruteForce(t *testing.T) {
 		if err := checkLevels(req, &res, root); err != nil {
 			t.Fatalf("case %d: %v: %+v\nresult %+v", i, err, *req, res)
 		}
+		if level == topology.NoLevel && req.Want != topology.NoLevel && !req.Leader && req.Fill != topology.FillLeastFree {
+			// As few domains of the top level as can be.
+			most := map[*twinDomain]int32{}
+			var rooms []int32
+			for _, d := range root.find(0) {
+				most[d] = d.most(req, req.Capacity, -1)
+				rooms = append(rooms, most[d])
+			}
+			slices.Sort(rooms)
+			fewest, used := 0, 0
+			for left := need; left > 0; fewest++ {
+				left -= rooms[len(rooms)-1-fewest]
+			}
+			for d := range most {
+				if slices.ContainsFunc(res.Nodes, func(id topology.NodeID) bool { return slices.Contains(d.nodes, int(id)) }) {
+					used++
+				}
+			}
+			if used != fewest {
+				t.Fatalf("case %d: %d domains of the top level, %d would do: %+v\nresult %+v", i, used, fewest, *req, res)
+			}
+			several++
+		}
 		if level != topology.NoLevel {
 			// All lies in one domain of that level; of several that hold it the
 			// smallest, unless the fullest was asked for.
@@ -284,7 +307,7 @@ func TestLevelsEqualBruteForce(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d fit", fit)
+	t.Logf("%d fit, %d in several domains of the top level", fit, several)
 }
 
 // Balanced placement uses the fewest domains, and no domain gets less than the
