@@ -32,8 +32,6 @@ func (ws *LevelScratch) countDomains() {
 	}
 	if ws.ends(l) {
 		ws.toUnits(l)
-	} else {
-		copy(c.units, c.members)
 	}
 	nodes := &ws.levels[l+1]
 	nodes.units, nodes.unitsLost = nodes.members, nodes.membersLost
@@ -60,31 +58,32 @@ func (ws *LevelScratch) eachDomain(c *levelColumns) {
 	first := lv.levels[lv.Len()-2].first
 	if r.Eligible == nil {
 		for d := range c.members {
-			c.members[d] = r.Each * (first[d+1] - first[d])
+			n := r.Each * (first[d+1] - first[d])
+			c.members[d], c.units[d] = n, n
 		}
 		ws.res.Outside = int64(r.Each) * int64(lv.n-len(lv.nodeAt))
 		return
 	}
 	words := r.Eligible.Words()
-	in := 0
-	for d := range lv.bits[:len(c.members)] {
+	units, in := c.units[:len(c.members)], int32(0)
+	for d := range c.members {
 		b := &lv.bits[d]
-		n := 0
+		n := int32(0)
 		switch {
 		case b.mask != 0:
-			n = bits.OnesCount64(words[b.word] & b.mask)
+			n = int32(bits.OnesCount64(words[b.word] & b.mask))
 		case b.start != NoNode:
-			n = countRange(words, b.start, b.start+NodeID(first[d+1]-first[d]))
+			n = int32(countRange(words, b.start, b.start+NodeID(first[d+1]-first[d])))
 		default:
 			for _, id := range lv.nodeAt[first[d]:first[d+1]] {
-				n += int(words[id>>6] >> (uint(id) & 63) & 1)
+				n += int32(words[id>>6] >> (uint(id) & 63) & 1)
 			}
 		}
-		c.members[d] = r.Each * int32(n)
 		in += n
+		c.members[d], units[d] = r.Each*n, r.Each*n
 	}
 	if len(lv.nodeAt) < lv.n {
-		ws.res.Outside = int64(r.Each) * int64(countBits(words)-in)
+		ws.res.Outside = int64(r.Each) * int64(countBits(words)-int(in))
 	}
 	ws.res.Steps += int64(len(words) + len(c.members))
 }
@@ -109,7 +108,7 @@ func (ws *LevelScratch) sumDomains(c *levelColumns) {
 				}
 			}
 		}
-		c.members[d] = n
+		c.members[d], c.units[d] = n, n
 	}
 	if len(lv.nodeAt) < lv.n {
 		for id, x := range r.Capacity {
