@@ -8,8 +8,13 @@ import (
 	"github.com/berth-sched/berth/topology"
 )
 
-// bestCases is fewer than cases, for brute force is slow.
-func bestCases() int { return cases() / 2 }
+// bestCases: brute force is slow, so a deep run has half as many.
+func bestCases() int {
+	if deep {
+		return cases() / 2
+	}
+	return cases()
+}
 
 // worthLeft is the worth of the free nodes of a block topology by brute counting.
 func (b *twinBlocks) worthLeft(free map[int]bool, slots []topology.SlotWeight) int64 {
