@@ -80,6 +80,7 @@ type dependTable struct {
 	touched []int32 // scratch: jobs with a term that was settled
 	fallen  []int32 // ended jobs whose dependants are not told yet
 	telling bool
+	steps   int64 // looks at terms
 }
 
 // readDependency reads a job's dependency and refuses what can never have a
@@ -340,6 +341,7 @@ func (e *engine) dependsEnded(now Time, r int32) {
 			id := at - 1
 			at = d.terms[id].after
 			d.touched = append(d.touched, d.terms[id].owner)
+			d.steps++
 			e.judgeEnd(now, id, r)
 		}
 		if next := e.leaveName(r); next >= 0 {
@@ -370,6 +372,7 @@ func (e *engine) dependsRequeued(now Time, r int32) {
 		id := at - 1
 		t := &d.terms[id]
 		at = t.after
+		d.steps++
 		switch {
 		case t.at == Never:
 		case t.at <= now:

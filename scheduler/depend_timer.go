@@ -13,6 +13,7 @@ func (e *engine) setStart(id int32, start Time) {
 func (e *engine) dependsStarted(r int32) {
 	for at := e.jobs.rows[r].dependants; at > 0; {
 		t := &e.depends.terms[at-1]
+		e.depends.steps++
 		if t.Kind == DependAfter {
 			e.setStart(at-1, e.jobs.rows[r].start)
 		}
@@ -48,6 +49,7 @@ func (e *engine) dependStale(t *timer) bool {
 	}
 	for at := j.depend.first; at > 0; {
 		x := &e.depends.terms[at-1]
+		e.depends.steps++
 		if x.fate == DependencyOpen && x.at == t.at {
 			return false
 		}

@@ -39,3 +39,6 @@ func StartsLeft(s Scheduler) []JobID {
 // PlanSteps is the number of looks at nodes of all searches for a start so far in
 // profile Best.
 func PlanSteps(s Scheduler) int64 { return s.(*engine).plans.find.steps }
+
+// DependSteps is the number of looks at conditions of dependencies so far.
+func DependSteps(s Scheduler) int64 { return s.(*engine).depends.steps }
