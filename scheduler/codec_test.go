@@ -83,6 +83,12 @@ func snapshotSeed(tb testing.TB) []byte {
 			tb.Fatal(err)
 		}
 	}
+	for i, dep := range []string{"afterok:1:2,singleton", "after:5+3?afternotok:4", "afternotok:1", "after:1+1"} {
+		spec := JobSpec{ID: JobID(6 + i), Tasks: 1, TimeLimit: time.Minute, Dependency: dep}
+		if err := e.Apply(0, Submit(&spec)); err != nil {
+			tb.Fatal(err)
+		}
+	}
 	e.Pass(0, nil)
 	for _, ev := range []Event{Ended(1, JobEnd{}), Cancel(2)} {
 		if err := e.Apply(Seconds(1), ev); err != nil {

@@ -5,7 +5,26 @@ import (
 	"strings"
 
 	"github.com/berth-sched/berth/scheduler"
+	"pgregory.net/rapid"
 )
+
+// genDepend lets a job wait for earlier ones now and then.
+func genDepend(t *rapid.T, j *scheduler.JobSpec) {
+	if rapid.IntRange(0, 3).Draw(t, "depends") > 0 {
+		return
+	}
+	j.Name = rapid.SampledFrom([]string{"", "x"}).Draw(t, "name")
+	j.KillOnInvalidDep = rapid.SampledFrom([]string{"", "yes"}).Draw(t, "kill on invalid dependency")
+	var terms []string
+	for range rapid.IntRange(1, 2).Draw(t, "conditions") {
+		kind := rapid.SampledFrom([]string{"after", "afterany", "afterok", "afternotok", "singleton"}).Draw(t, "kind")
+		if kind != "singleton" {
+			kind += fmt.Sprintf(":%d", max(int64(j.ID)-rapid.Int64Range(0, 3).Draw(t, "before"), 1))
+		}
+		terms = append(terms, kind)
+	}
+	j.Dependency = strings.Join(terms, rapid.SampledFrom([]string{",", "?"}).Draw(t, "separator"))
+}
 
 // dependOptions reads the fields of a job that say what it waits for:
 // name=a dep=afterok:1,after:2+5 kill=yes.

@@ -92,7 +92,11 @@ func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) 
 		"update": func(t *rapid.T) {
 			r.onAny(t, func(id scheduler.JobID) scheduler.Event {
 				u := scheduler.JobUpdate{}
-				switch rapid.IntRange(0, 2).Draw(t, "field") {
+				switch rapid.IntRange(0, 3).Draw(t, "field") {
+				case 3:
+					j := scheduler.JobSpec{ID: id}
+					genDepend(t, &j)
+					u.Dependency = &j.Dependency
 				case 0:
 					limit := time.Duration(rapid.IntRange(1, 40).Draw(t, "limit")) * time.Second
 					u.TimeLimit = &limit
@@ -189,6 +193,7 @@ func (r *run) submit(t *rapid.T) {
 		j = genGang(t, r.next)
 	}
 	genPlace(t, j)
+	genDepend(t, j)
 	r.apply(t, scheduler.Submit(j))
 }
 
