@@ -213,11 +213,16 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	j.begin = max(spec.Begin, j.submit, j.since)
 	j.limit = e.timeLimit(j, 0)
 	e.watchDeadline(r)
-	if u.Priority != nil {
-		j.flags &^= flagHeldAdmin
-		if *u.Priority == 0 {
-			j.flags |= flagHeldAdmin
+	switch {
+	case u.Priority == nil:
+	case *u.Priority == 0:
+		j.flags |= flagHeldAdmin
+	default:
+		user := j.flags & flagHeldUser
+		if user == 0 {
+			j.endHold(now)
 		}
+		j.flags = j.flags&^flagHeldAdmin | user
 	}
 	e.setEligible(now, r)
 	e.requeueRecords(r)

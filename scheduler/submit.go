@@ -219,13 +219,23 @@ func (e *engine) hold(r int32, admin bool) {
 // factors count again (spec: priority 1).
 func (e *engine) release(now Time, r int32) {
 	j := &e.jobs.rows[r]
-	j.flags &^= flagHeldUser | flagHeldAdmin
+	j.endHold(now)
 	if j.spec.Priority != 0 {
 		j.change().Priority = 0
 	}
 	j.reason = ReasonNone
 	e.setEligible(now, r)
 	e.requeueRecords(r)
+}
+
+// endHold takes the holds back; a job that was held starts to earn age now (spec:
+// priority, case 8).
+func (j *job) endHold(now Time) {
+	if j.flags&(flagHeldUser|flagHeldAdmin) != 0 {
+		j.since = now
+		j.begin = max(j.begin, now)
+	}
+	j.flags &^= flagHeldUser | flagHeldAdmin
 }
 
 // setEligible notes since when a pending job earns age, if it does.
