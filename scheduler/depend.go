@@ -344,7 +344,7 @@ func (e *engine) dependsEnded(now Time, r int32) {
 			d.steps++
 			e.judgeEnd(now, id, r)
 		}
-		if next := e.leaveName(r); next >= 0 {
+		if next := e.leaveName(r, e.jobs.rows[r].nameKey()); next >= 0 {
 			d.touched = append(d.touched, next)
 			e.settleSingles(now, next)
 		}

@@ -64,17 +64,15 @@ func (e *engine) enterName(r int32) {
 	s.groups[k] = slices.Insert(g, at, singleJob{j.id, r})
 }
 
-// leaveName takes a job off, and returns the row of the job that is the least of
+// leaveName takes a job off the list of name k, and returns the row of the job that is the least of
 // the name now, if it was not before and waits for that; else -1.
-func (e *engine) leaveName(r int32) int32 {
+func (e *engine) leaveName(r int32, k singleKey) int32 {
 	s := &e.depends.singles
 	if !s.on {
 		return -1
 	}
-	j := &e.jobs.rows[r]
-	k := j.nameKey()
 	g := s.groups[k]
-	at, found := slices.BinarySearchFunc(g, singleJob{id: j.id}, compareSingles)
+	at, found := slices.BinarySearchFunc(g, singleJob{id: e.jobs.rows[r].id}, compareSingles)
 	switch {
 	case !found:
 		return -1
@@ -121,11 +119,7 @@ func (e *engine) rename(now Time, r int32, before singleKey) {
 	}
 	d := &e.depends
 	d.touched = d.touched[:0]
-	name, user := j.spec.Name, j.user
-	j.spec.Name, j.user = before.name, before.user
-	next := e.leaveName(r)
-	j.spec.Name, j.user = name, user
-	if next >= 0 {
+	if next := e.leaveName(r, before); next >= 0 {
 		d.touched = append(d.touched, next)
 		e.settleSingles(now, next)
 	}
