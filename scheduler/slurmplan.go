@@ -323,7 +323,8 @@ func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
 }
 
 // builtinPlan shows when jobs could start where none may pass another: each
-// after the one before it unless it runs on nodes that none before it uses.
+// after the one before it unless it runs on nodes that none before it uses. Slurm
+// shows tasks without a count of nodes on as many nodes as they could use.
 func (e *engine) builtinPlan() {
 	p := &e.slurm
 	e.slurmBegin()
@@ -335,7 +336,13 @@ func (e *engine) builtinPlan() {
 			continue
 		}
 		limit := e.slurmTime(j, int(rec.pair))
+		fit := &e.classes.rows[j.classes[rec.pair]].fit
+		want := fit.Want
+		if e.cfg.Defects {
+			fit.Want = max(want, fit.Max) // spec: topology 2.1, dry runs
+		}
 		t, ok := e.willRun(rec, &e.up, e.now, limit)
+		fit.Want = want
 		if !ok {
 			j.start, j.end = Never, Never
 			continue
