@@ -143,14 +143,14 @@ func (e *engine) resvInWay(rec record, c *class, limit time.Duration) bool {
 	return n == 0 || !e.fitsIdle(rec, left)
 }
 
-// barred reports whether reservations other than for the maintenance of some
-// nodes are in the way of a record over its limit (recorded: with too few nodes
-// beside maintenance a job waits for resources).
+// barred reports whether reservations of whole nodes, other than for the
+// maintenance of some, are in the way of a record over its limit (recorded: with
+// too few nodes beside maintenance or reserved cores a job waits for resources).
 func (e *engine) barred(rec record, limit time.Duration) bool {
 	to, part := e.now.Add(limit), &e.parts[e.classOf(rec).key.part]
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if (x.flags&resvMaint == 0 || x.closes(part)) && x.during(e.now, to) && !e.passesOver(x, rec) && x.nodes.Intersects(e.classOf(rec).nodes) {
+		if (x.flags&resvMaint == 0 || x.closes(part)) && len(x.cores) == 0 && x.during(e.now, to) && !e.passesOver(x, rec) && x.nodes.Intersects(e.classOf(rec).nodes) {
 			return true
 		}
 	}
