@@ -118,7 +118,7 @@ func (p *slurmPlanner) fork() slurmPlanner {
 	for i := range f.nodes.sets {
 		f.nodes.sets[i] = forkSet(&p.nodes.sets[i])
 	}
-	f.avail, f.chosen = forkSet(&p.avail), forkSet(&p.chosen)
+	f.avail, f.looked, f.chosen = forkSet(&p.avail), forkSet(&p.looked), forkSet(&p.chosen)
 	f.off = offRun{round: p.off.round, tries: p.off.tries, taken: p.off.taken, may: forkSet(&p.off.may)}
 	f.memo = runMemo{}
 	r := &f.round

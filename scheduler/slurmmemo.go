@@ -91,9 +91,9 @@ func (e *engine) remembers(rec record) bool {
 }
 
 // willRunKept is willRun from memory, if that says when and it is not now.
-func (e *engine) willRunKept(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
+func (e *engine) willRunKept(rec record, avail, looked *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
 	if !e.remembers(rec) {
-		return e.willRun(rec, avail, from, limit)
+		return e.willRun(rec, avail, looked, from, limit)
 	}
 	p, m := &e.slurm, &e.slurm.memo
 	class := e.jobs.rows[rec.row].classes[rec.pair]
@@ -121,7 +121,7 @@ func (e *engine) willRunKept(rec record, avail *topology.NodeSet, from Time, lim
 		return x.at, x.ok
 	}
 	steps := p.steps
-	t, ok := e.willRun(rec, avail, from, limit)
+	t, ok := e.willRun(rec, avail, looked, from, limit)
 	if ok && t <= e.now {
 		return t, ok
 	}

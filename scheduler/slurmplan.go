@@ -10,6 +10,7 @@ import (
 type slurmPlanner struct {
 	nodes  nodeMap
 	avail  topology.NodeSet
+	looked topology.NodeSet // avail and what others have reserved with FLEX
 	chosen topology.NodeSet
 	steps  int64 // node tests of this call
 	off    offRun
@@ -23,6 +24,7 @@ type partCount struct{ tries, plans int32 }
 
 func (p *slurmPlanner) init(nodes int) {
 	p.avail.Init(nodes)
+	p.looked.Init(nodes)
 	p.chosen.Init(nodes)
 	p.off, p.memo = offRun{}, runMemo{}
 	p.off.may.Init(nodes)
@@ -231,9 +233,10 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 		p.avail.Copy(&e.up)
 		p.avail.And(c.nodes)
 		later := p.nodes.over(&p.avail, from, from.Add(limit))
+		p.looked.Copy(&p.avail)
 		later = e.slurmResv(rec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
-			t, ok := e.willRunKept(rec, &p.avail, from, limit)
+			t, ok := e.willRunKept(rec, &p.avail, &p.looked, from, limit)
 			lacking := ok && e.par.Plan.Licenses && len(j.licenses.asks) > 0 && !e.licensesFree(j, rec.resv, t, limit)
 			if lacking {
 				if at := e.licensesLater(t); later == 0 || at < later {
@@ -261,7 +264,8 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 
 // slurmResv takes the nodes that are reserved for others during
 // [from, from+limit) from those a record may use, and returns later, or the end
-// of such a reservation if it is earlier.
+// of such a reservation if it is earlier. What runs on nodes of FLEX ones still
+// counts among the ends that are looked at (recorded).
 func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Time) Time {
 	p := &e.slurm
 	for i := range e.resv.all {
@@ -274,6 +278,9 @@ func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Tim
 		}
 		if len(x.cores) == 0 {
 			p.avail.AndNot(&x.nodes)
+			if x.flags&resvFlex == 0 {
+				p.looked.AndNot(&x.nodes)
+			}
 		}
 	}
 	return later
@@ -341,7 +348,7 @@ func (e *engine) builtinPlan() {
 		if e.cfg.Defects {
 			fit.Want = max(want, fit.Max) // spec: topology 2.1, dry runs
 		}
-		t, ok := e.willRun(rec, &e.up, e.now, limit)
+		t, ok := e.willRun(rec, &e.up, &e.up, e.now, limit)
 		fit.Want = want
 		if !ok {
 			j.start, j.end = Never, Never

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"math"
 	"time"
 
 	"github.com/berth-sched/berth/topology"
@@ -8,12 +9,15 @@ import (
 
 // willRun finds when and where a record could start at or after from if only
 // what runs were in its way, on the nodes of avail (spec: backfill 2.4). What
-// runs ends at its limit and is taken off in groups: all that ends within a
-// window from the first end of all, which doubles from 30 s. The record is tried
-// after each group; the answer is when the last of what ran on the nodes that it
-// gets has ended, which may be before the group's end. The place is in the
-// scratch. What it took off is left off: offTo(0) puts the books right.
-func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
+// runs ends at its limit and is taken off in groups: all that ends on nodes of
+// looked within a window from the first such end, which doubles from 30 s. A
+// group is closed by the next end of all if that is outside of the window; if it
+// is inside but elsewhere, the group runs on to the next end that counts. The
+// record is tried after each group; the answer is when the last of what ran on
+// the nodes that it gets has ended, which may be before the group's end. The
+// place is in the scratch. What it took off is left off: offTo(0) puts the books
+// right.
+func (e *engine) willRun(rec record, avail, looked *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
 	ends := e.plans.ends
 	i := 0
 	if from > e.now {
@@ -34,14 +38,12 @@ func (e *engine) willRun(rec record, avail *topology.NodeSet, from Time, limit t
 		last, took := Time(0), false
 		until := Never
 		for ; i < len(ends); i++ {
-			if !e.touches(ends[i].job, avail) {
+			if !e.touches(ends[i].job, looked) {
 				continue
 			}
 			if !took {
 				base = min(base, ends[i].at)
-				for base.Add(window) < ends[i].at {
-					window = e.widen(window)
-				}
+				window = e.widenTo(window, ends[i].at.Sub(base))
 				until = base.Add(window)
 			}
 			took, last = true, ends[i].at
@@ -95,10 +97,22 @@ func (e *engine) vacated(rec record, gone []ending, last Time) Time {
 
 // widen returns the window of the next group of ends.
 func (e *engine) widen(window time.Duration) time.Duration {
+	return e.widenTo(window, window+1)
+}
+
+// widenTo widens a window step by step until it reaches gap. Slurm:
+// bf_window_linear.
+func (e *engine) widenTo(window, gap time.Duration) time.Duration {
 	if linear := e.par.Plan.WindowLinear; linear > 0 {
-		return window + linear
+		if gap > window {
+			window += ((gap-window-1)/linear + 1) * linear
+		}
+		return window
 	}
-	return 2 * window
+	for window < gap && window <= math.MaxInt64/2 {
+		window *= 2
+	}
+	return window
 }
 
 // touches reports whether the running job of row r is on a node of set.
