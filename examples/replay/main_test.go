@@ -213,3 +213,18 @@ func TestLeaveOut(t *testing.T) {
 		t.Errorf("status %d, stderr %q, stdout\n%s", status, errs, out)
 	}
 }
+
+// TestPrecedingJob: a job waits for the one that its log says it follows.
+func TestPrecedingJob(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "log.swf")
+	text := "; MaxNodes: 4\n; MaxProcs: 4\n" +
+		"1 0 -1 100 1 -1 -1 1 200 -1 1 -1 -1 -1 -1 -1 -1 -1\n" +
+		"2 0 -1 100 1 -1 -1 1 200 -1 1 -1 -1 -1 -1 -1 1 -1\n"
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	status, out, errs, _ := start(t, "-trace", file)
+	if status != 0 || !strings.Contains(out, "\nmakespan    3:20\n") {
+		t.Errorf("status %d, stderr %q, stdout\n%s", status, errs, out)
+	}
+}

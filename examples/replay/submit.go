@@ -16,6 +16,7 @@ import (
 func (c *cluster) submissions(list *trace.List, o *options) ([]vtime.Job, error) {
 	jobs := make([]vtime.Job, len(list.Jobs))
 	first := list.Jobs[0].Submit
+	ids := make(map[string]scheduler.JobID) // of the jobs so far, by the log's names
 	for i := range list.Jobs {
 		j := &list.Jobs[i]
 		spec, err := c.spec(j)
@@ -28,6 +29,10 @@ func (c *cluster) submissions(list *trace.List, o *options) ([]vtime.Job, error)
 		}
 		spec.ID = scheduler.JobID(i + 1)
 		spec.TimeLimit = limit(j, o.overestimate)
+		if before := ids[j.After]; before != 0 {
+			spec.Dependency = "afterany:" + strconv.FormatUint(uint64(before), 10)
+		}
+		ids[j.ID] = spec.ID
 		if o.scavenge > 0 {
 			spec.QOS = []string{qosOf(i, o.scavenge)}
 		}

@@ -29,6 +29,7 @@ const (
 	swfApp
 	swfQueue
 	swfPartition
+	swfPreceding
 )
 
 func isSWF(head string) bool {
@@ -124,6 +125,9 @@ func swfJobLine(list *List, l *lines, s string) error {
 	}
 	if v[swfReqMem] > 0 {
 		j.MemPerCPUMiB = (v[swfReqMem] + 1023) / 1024 // KB per processor
+	}
+	if v[swfPreceding] > 0 {
+		j.After = f[swfPreceding]
 	}
 	j.User = swfName("user", v[swfUser])
 	j.Account = swfName("group", v[swfGroup])

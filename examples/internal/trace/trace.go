@@ -43,6 +43,8 @@ type Job struct {
 	GPUMilli    int64    // thousandths of each device; 0 or 1000: whole
 	GPUModels   []string // any of these; nil: any device
 
+	After string // the job that must have ended before; empty: none
+
 	User, Account, Partition, QOS, Constraint string
 }
 

@@ -38,11 +38,11 @@ func TestRead(t *testing.T) {
 	}{
 		{"SWF: requested values before used ones, sorted by submission",
 			"; MaxNodes: 128 (16 of them I/O)\n" +
-				"2 50 -1 7.5 4 -1 -1 8 60 2049 1 3 -1 -1 1 -1 -1 -1\n\n" +
+				"2 50 -1 7.5 4 -1 -1 8 60 2049 1 3 -1 -1 1 -1 1 -1\n\n" +
 				"  1 0 -1 10 4 -1 -1 -1 -1 -1 1 -1 2 -1 -1 -1 -1 -1\r\n",
 			[]Job{
 				{ID: "1", Line: 4, Runtime: 10 * Second, Tasks: 4, Account: "group2"},
-				{ID: "2", Line: 2, Submit: 50 * Second, Runtime: 7_500_000, Limit: 60 * Second, Tasks: 8, MemPerCPUMiB: 3, User: "user3", Partition: "queue1"},
+				{ID: "2", Line: 2, Submit: 50 * Second, Runtime: 7_500_000, Limit: 60 * Second, Tasks: 8, MemPerCPUMiB: 3, After: "1", User: "user3", Partition: "queue1"},
 			}},
 		{"ALCF", "Job_name Submit Runtime Nodes Comment Perc\n9 1514764835 11956 128 1 50\n",
 			[]Job{{ID: "9", Line: 2, Submit: 1514764835 * Second, Runtime: 11956 * Second, Nodes: 128}}},
