@@ -43,7 +43,9 @@
 // allocates nothing once scratch and result have grown to the cluster. Cost of a
 // fit with N nodes, B units and P units touched: O(N) to look at capacities
 // (N/64 words if the request is Sifted and the CPUs need no adding up), plus
-// O(B) for counts, plus O(P·B) at most for choosing.
+// O(B) for counts, plus O(P·B) at most for choosing. A job of one node costs what
+// is looked at until the first that does, in a torus N/64 words; if no node does,
+// nothing where the request tells the largest entries of its columns.
 //
 // It leaves to others: which nodes are eligible and what they can give (gres),
 // in which order jobs are tried and what a refusal means for the queue
