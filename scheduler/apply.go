@@ -175,13 +175,17 @@ func (e *engine) failed(now Time, ev *Event, r int32) {
 		e.finish(now, r, StateCancelled, ReasonCancelled)
 		return
 	}
+	why := ReasonJobLaunchFailure
 	if e.par.NoHoldOnFail {
-		e.toQueue(now, r, now.Add(e.par.RequeueDelay))
-		return
+		if most := e.par.MaxRequeue; most == 0 || j.restarts < most {
+			e.toQueue(now, r, now.Add(e.par.RequeueDelay))
+			return
+		}
+		why = ReasonJobHoldMaxRequeue
 	}
 	e.toQueue(now, r, now)
 	e.jobs.rows[r].flags |= flagHeldAdmin
-	e.jobs.rows[r].reason = ReasonJobLaunchFailure
+	e.jobs.rows[r].reason = why
 	e.requeueRecords(r)
 }
 
@@ -314,6 +318,18 @@ func (e *engine) forgetEnded() {
 	if n > 0 {
 		e.jobs.ended = append(e.jobs.ended[:0], e.jobs.ended[n:]...)
 	}
+}
+
+// jobsKept is the number of jobs less those that are to be forgotten by now.
+func (e *engine) jobsKept(now Time) int {
+	n := len(e.jobs.row)
+	for _, r := range e.jobs.ended {
+		if e.jobs.rows[r].end.Add(e.par.MinJobAge) > now {
+			break
+		}
+		n--
+	}
+	return n
 }
 
 func (e *engine) setNodeState(now Time, ev *Event) error {

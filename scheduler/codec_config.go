@@ -147,6 +147,8 @@ func visitParameters(c *codec, v *Parameters) {
 	num(c, &v.MaxDependDepth)
 	c.str(&v.EnforcePartLimits)
 	c.bool(&v.NoHoldOnFail)
+	num(c, &v.MaxRequeue)
+	num(c, &v.MaxJobs)
 	strs(c, &v.Unheeded)
 }
 

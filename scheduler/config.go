@@ -120,6 +120,13 @@ type Parameters struct {
 	// NoHoldOnFail lets a job whose start failed wait like one that is requeued;
 	// otherwise it is held. Slurm: nohold_on_prolog_fail.
 	NoHoldOnFail bool `json:",omitempty"`
+	// MaxRequeue: with NoHoldOnFail, a job whose start failed is held once it has
+	// been requeued more often. Default: 5 in profile Slurm, else 0: any number.
+	// Slurm: MaxBatchRequeue.
+	MaxRequeue int32 `json:",omitempty"`
+	// MaxJobs is the most jobs that may be remembered, ended ones with them, for
+	// another to be taken; 0 any number. Slurm: MaxJobCount.
+	MaxJobs int32 `json:",omitempty"`
 	// NoRequeue makes jobs not requeueable unless they say so. Slurm:
 	// JobRequeue=0.
 	NoRequeue bool `json:",omitempty"`

@@ -136,6 +136,9 @@ func (p Parameters) effective(profile Profile) Parameters {
 		if p.Plan.MaxSlots == 0 {
 			p.Plan.MaxSlots = p.Plan.MaxTest
 		}
+		if p.MaxRequeue == 0 {
+			p.MaxRequeue = 5
+		}
 		p.StepPassing = true
 	} else {
 		def(&p.Preempt.Settle, defaultSettle)

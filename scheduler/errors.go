@@ -36,6 +36,8 @@ var (
 	ErrPrefer = errors.New("invalid preferred feature specification")
 	// ErrLimit: a limit of an account or a QOS refuses the job; see LimitError.
 	ErrLimit = errors.New("job violates accounting/QOS policy (job submit limit, user's size and/or time limits)")
+	// ErrJobCount: as many jobs are there as may be; later there may be fewer.
+	ErrJobCount = errors.New("temporarily unable to accept job")
 	// ErrPartitionAccess: the partition is not open to the user, or to jobs
 	// without a reservation.
 	ErrPartitionAccess = errors.New("access to the partition denied")

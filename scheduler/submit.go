@@ -29,6 +29,9 @@ func (e *engine) submit(now Time, ev *Event) error {
 		in.Partitions = []string{e.resv.all[at].spec.Partition}
 		s = &in
 	}
+	if most := e.par.MaxJobs; most > 0 && e.jobsKept(now) >= int(most) {
+		return fmt.Errorf("scheduler: submit job %d: %d jobs are remembered: %w", s.ID, most, ErrJobCount)
+	}
 	s = e.alternates(s)
 	parts, classes, err := e.compile(s)
 	if err != nil {
@@ -288,7 +291,7 @@ func (e *engine) requeueRecords(r int32) {
 		j.reason = j.depend.reason()
 		return
 	case j.flags&flagHeldAdmin != 0:
-		if j.reason != ReasonJobLaunchFailure && j.reason != ReasonReservationDeleted {
+		if j.reason != ReasonJobLaunchFailure && j.reason != ReasonJobHoldMaxRequeue && j.reason != ReasonReservationDeleted {
 			j.reason = ReasonJobHeldAdmin
 		}
 		return

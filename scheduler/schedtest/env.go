@@ -16,7 +16,7 @@ import (
 // RunScript runs a golden script against schedulers that make returns. A
 // script is a datadriven file; a line of input is a list of key=value fields.
 //
-//	cluster [profile=slurm] [bf_max_job_test=2 and other words of SchedulerParameters] [completewait=32] [enforcepart=ANY] [plan=none] [depth=1] [promise=kept] [fill=rank] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
+//	cluster [profile=slurm] [bf_max_job_test=2 and other words of SchedulerParameters] [completewait=32] [enforcepart=ANY] [maxrequeue=5] [maxjobs=9] [plan=none] [depth=1] [promise=kept] [fill=rank] [ahead=60] [lln] [preempt=qos] [mode=REQUEUE,GANG] [params=strict_order] [killwait=30]
 //	  [slice=30] [signals] [window=3600 budget=2 shield=1] [settle=60]
 //	nodes=n[0-3] sockets=2 cores=4 threads=1 mem=1000 gres=gpu:8 features=a,b weight=2
 //	partition=p nodes=ALL default tier=2 maxtime=60 maxnodes=2 mode=OFF grace=60
@@ -230,6 +230,7 @@ func (e *env) cluster(a fields, in []fields) (string, error) {
 	planFields(&c, a)
 	c.Parameters.CompleteWait = a.seconds("completewait")
 	c.Parameters.EnforcePartLimits = a["enforcepart"]
+	c.Parameters.MaxRequeue, c.Parameters.MaxJobs = int32(a.num("maxrequeue")), int32(a.num("maxjobs"))
 	if err := wordFields(&c, a); err != nil {
 		return "", err
 	}

@@ -27,7 +27,7 @@ func (b *builder) parameters() {
 	o.KillWait, o.MinJobAge, o.OverTimeLimit = p.KillWait.V, p.MinJobAge.V, p.OverTimeLimit.V
 	o.MessageTimeout, o.ResvOverRun, o.CompleteWait = p.MessageTimeout.V, p.ResvOverRun.V, p.CompleteWait.V
 	o.NoRequeue = p.JobRequeue.IsSet() && !p.JobRequeue.V
-	o.MaxArraySize = clip32(p.MaxArraySize.V)
+	o.MaxArraySize, o.MaxRequeue, o.MaxJobs = clip32(p.MaxArraySize.V), clip32(p.MaxBatchRequeue.V), clip32(p.MaxJobCount.V)
 	switch v := strings.ToUpper(p.EnforcePartLimits.V); v {
 	case "YES":
 		o.EnforcePartLimits = "ALL"

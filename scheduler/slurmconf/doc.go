@@ -44,7 +44,7 @@
 // not followed is named by [scheduler.Unenforced]: bf_topopt_enable,
 // bf_ignore_newly_avail_nodes, time_min_as_soft_limit, extra_constraints,
 // delay_boot, default_gbytes and those of heterogeneous jobs and arrays;
-// SuspendTime and its kin, MaxJobCount, MaxBatchRequeue, MCSPlugin and others.
+// SuspendTime and its kin, MCSPlugin and others.
 // These words concern no decision of a library:
 //
 //	batch_sched_delay build_queue_timeout defer defer_batch sched_min_interval

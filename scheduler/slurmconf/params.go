@@ -53,6 +53,7 @@ type Params struct {
 	DefCPUPerGPU                                                           Value[int64]
 
 	MaxArraySize, MaxJobCount, MaxNodeCount, FirstJobID, MaxJobID Value[int64]
+	MaxBatchRequeue                                               Value[int64]
 
 	EnforcePartLimits          Value[string]
 	AllowSpecResourcesUsage    Value[bool]
@@ -127,6 +128,7 @@ var paramKeys = table[Params]{
 	"maxmempernode":            put(parseMiB, func(p *Params) *Value[int64] { return &p.MaxMemPerNode }),
 	"defcpupergpu":             count(func(p *Params) *Value[int64] { return &p.DefCPUPerGPU }),
 	"maxarraysize":             put(parseCount(0, 4000001, false), func(p *Params) *Value[int64] { return &p.MaxArraySize }),
+	"maxbatchrequeue":          count(func(p *Params) *Value[int64] { return &p.MaxBatchRequeue }),
 	"maxjobcount":              count(func(p *Params) *Value[int64] { return &p.MaxJobCount }),
 	"maxnodecount":             count(func(p *Params) *Value[int64] { return &p.MaxNodeCount }),
 	"firstjobid":               count(func(p *Params) *Value[int64] { return &p.FirstJobID }),
@@ -174,7 +176,7 @@ GroupUpdateForce GroupUpdateTime GroupUpdateHash HashPlugin HealthCheckInterval 
 HealthCheckProgram HttpParserType InactiveLimit InteractiveStepOptions JobAcctGatherFrequency
 JobAcctGatherParams JobCheckpointDir JobCompHost JobCompLoc JobCompParams JobCompPass JobCompPassScript
 JobCompPort JobCompType JobCompUser JobContainerType JobCredentialPrivateKey JobCredentialPublicCertificate
-JobFileAppend KeepAliveTime KillOnBadExit LogTimeFormat MailDomain MailProg MaxBatchRequeue MaxDBDMsgs
+JobFileAppend KeepAliveTime KillOnBadExit LogTimeFormat MailDomain MailProg MaxDBDMsgs
 MaxStepCount MaxTasksPerNode MCSParameters MCSPlugin MetricsAuthUsers MetricsParameters MetricsType MpiDefault MpiParams NamespaceType
 NodeFeaturesPlugins PluginDir PlugStackConfig PowerParameters PowerPlugin PrEpParameters PrEpPlugins
 PrioritySiteFactorParameters PrioritySiteFactorPlugin PrivateData PrologEpilogTimeout PrologSlurmctld

@@ -9,8 +9,6 @@ var unheededKeys = map[string]string{
 	"burstbuffertype":          "burst buffers are counted, not staged",
 	"disablerootjobs":          "root may submit",
 	"federationparameters":     "clusters are not federated",
-	"maxbatchrequeue":          "a job is requeued any number of times",
-	"maxjobcount":              "jobs are taken in any number",
 	"maxstepcount":             "a job has any number of steps",
 	"maxtaskspernode":          "a node takes as many tasks as it has room for",
 	"mcsparameters":            "nodes are shared whatever the labels of jobs",
