@@ -119,6 +119,7 @@ func (p *slurmPlanner) fork() slurmPlanner {
 		f.nodes.sets[i] = forkSet(&p.nodes.sets[i])
 	}
 	f.avail, f.looked, f.chosen = forkSet(&p.avail), forkSet(&p.looked), forkSet(&p.chosen)
+	f.nodes.place = forkSet(&p.nodes.place)
 	f.off = offRun{round: p.off.round, tries: p.off.tries, taken: p.off.taken, may: forkSet(&p.off.may)}
 	f.memo = runMemo{}
 	r := &f.round
