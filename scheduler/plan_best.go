@@ -84,9 +84,8 @@ func (e *engine) unchanged() bool {
 }
 
 // orderPlans lists the booked plans in order of the queue. With all, every plan
-// is to be looked at. In best effort, plans that were made in another order than
-// that of the queue are made anew from the first on that another of higher rank
-// stands behind.
+// is to be looked at. In best effort, a plan that was made before one of higher
+// rank is made anew.
 func (e *engine) orderPlans(all bool) {
 	p := &e.plans
 	p.order = p.order[:0]
@@ -115,18 +114,16 @@ func (e *engine) orderPlans(all bool) {
 	if e.par.Plan.Promise != PromiseBestEffort {
 		return
 	}
-	least, cut := p.serial+1, len(p.order)
-	for i := len(p.order) - 1; i >= 0; i-- {
-		if x := &p.all[p.order[i]]; x.serial < least {
-			least = x.serial
-		} else {
-			cut = i
+	newest, kept := uint64(0), p.order[:0]
+	for _, id := range p.order {
+		if x := &p.all[id]; x.serial < newest {
+			e.dropPlan(id)
+			continue
 		}
+		newest = p.all[id].serial
+		kept = append(kept, id)
 	}
-	for _, id := range p.order[cut:] {
-		e.dropPlan(id)
-	}
-	p.order = p.order[:cut]
+	p.order = kept
 	e.catchUp()
 }
 

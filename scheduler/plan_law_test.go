@@ -28,7 +28,11 @@ func propPlans(t *rapid.T) {
 	ends := map[scheduler.JobID]scheduler.Time{} // of running jobs: their limits
 	planned := map[scheduler.JobID]scheduler.Time{}
 	rank := map[scheduler.JobID]uint32{}
-	newest := uint32(0) // highest rank that has come since the last pass
+	// For each job the highest rank that has come since the pass before it did: a
+	// plan in best effort makes room for those, in that pass or in a later one.
+	above := map[scheduler.JobID]uint32{}
+	first := scheduler.JobID(1) // that has come since the last pass
+	gives := func(id scheduler.JobID) bool { return promise == scheduler.PromiseBestEffort && above[id] > rank[id] }
 	pass := func(t *rapid.T) {
 		for id := scheduler.JobID(1); id <= next; id++ {
 			if at, ok := ends[id]; ok && at <= now {
@@ -39,7 +43,7 @@ func propPlans(t *rapid.T) {
 			}
 		}
 		for _, d := range s.Pass(now, nil) {
-			if at, ok := planned[d.Job]; ok && now > at && (promise == scheduler.PromiseKept || newest <= rank[d.Job]) {
+			if at, ok := planned[d.Job]; ok && now > at && !gives(d.Job) {
 				t.Fatalf("job %d starts at %d, was planned for %d", d.Job, now, at)
 			}
 			delete(planned, d.Job)
@@ -54,7 +58,7 @@ func propPlans(t *rapid.T) {
 					continue
 				}
 				was, ok := planned[j.ID]
-				if ok && j.Start > was && (promise == scheduler.PromiseKept || newest <= rank[j.ID]) {
+				if ok && j.Start > was && !gives(j.ID) {
 					t.Fatalf("at %d job %d moves from %d to %d", now, j.ID, was, j.Start)
 				}
 				if delete(planned, j.ID); j.Planned {
@@ -62,7 +66,7 @@ func propPlans(t *rapid.T) {
 				}
 			}
 		})
-		newest = 0
+		first = next + 1
 	}
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": func(t *rapid.T) {
@@ -72,7 +76,12 @@ func propPlans(t *rapid.T) {
 				spec.Priority = rapid.Uint32Range(1, 3).Draw(t, "rank")
 			}
 			rank[next] = spec.Priority
-			newest = max(newest, spec.Priority)
+			for id := scheduler.JobID(1); id < next; id++ {
+				above[id] = max(above[id], spec.Priority)
+			}
+			for id := first; id < next; id++ {
+				above[next] = max(above[next], rank[id])
+			}
 			if rapid.Bool().Draw(t, "whole nodes") {
 				spec.MinNodes, spec.Exclusive = rapid.Int32Range(1, 4).Draw(t, "nodes"), scheduler.ExclusiveNode
 			} else {
