@@ -12,35 +12,46 @@ import (
 // offered, and what runs until when; so it holds, also in later passes, until
 // one of these changes. Passes come each half minute, changes seldom.
 type runMemo struct {
-	valid bool
-	hash  uint64   // of the pool
-	ends  []ending // of what runs
-	first []memoAt // by class
-	all   []runEntry
-	n     int // of all
-}
-
-// A memoAt is the newest entry of a class: number + 1.
-type memoAt struct {
-	class uint64 // its serial number
-	entry int32
+	valid   bool
+	hash    uint64     // of the pool
+	ends    []ending   // of what runs
+	entries []runEntry // in groups of runWays
+	era     uint64     // of the entries that hold; rises with forgetting
+	clock   uint64
 }
 
 // A runEntry is one answer that is not "now".
 type runEntry struct {
-	next   int32 // of the class, number + 1
-	ok     bool
-	from   Time // 0 for now
-	limit  time.Duration
-	key    uint64 // of avail
-	avail  topology.NodeSet
-	steps  int64
-	at     Time
-	chosen topology.NodeSet
+	era, used uint64
+	class     uint64 // its serial number
+	from      Time   // 0 for now
+	limit     time.Duration
+	key       uint64 // of avail
+	avail     topology.NodeSet
+	steps     int64
+	at        Time
+	ok        bool
+	chosen    topology.NodeSet
 }
 
-// memoWords bounds the words of the sets of all entries.
-const memoWords = 1 << 22
+// runWays is how many entries an answer may lie in; mostEntries and memoWords,
+// the words of all sets, bound the memory.
+const (
+	runWays     = 4
+	mostEntries = 1 << 12
+	memoWords   = 1 << 22
+)
+
+// size makes the memory, fit for n nodes.
+func (m *runMemo) size(n int) {
+	words := 2 * ((n + 63) / 64)
+	count := mostEntries
+	for count > 1<<8 && count*words > memoWords {
+		count /= 2
+	}
+	m.entries = make([]runEntry, count)
+	m.era++
+}
 
 // begin forgets all unless what runs is as at the last end of a pass.
 func (m *runMemo) begin(hash uint64, ends []ending) {
@@ -66,10 +77,7 @@ func (m *runMemo) applied(kind EventKind) {
 }
 
 // forget drops all answers and keeps their memory.
-func (m *runMemo) forget() {
-	m.n = 0
-	clear(m.first)
-}
+func (m *runMemo) forget() { m.era++ }
 
 // memoKey folds a set into a number.
 func memoKey(s *topology.NodeSet) uint64 {
@@ -96,23 +104,15 @@ func (e *engine) willRunKept(rec record, avail, looked *topology.NodeSet, from T
 		return e.willRun(rec, avail, looked, from, limit)
 	}
 	p, m := &e.slurm, &e.slurm.memo
-	class := e.jobs.rows[rec.row].classes[rec.pair]
-	if n := len(e.classes.rows); len(m.first) < n {
-		m.first = append(m.first, make([]memoAt, n-len(m.first))...)
+	if m.entries == nil {
+		m.size(avail.Len())
 	}
-	at, serial := &m.first[class], e.classes.rows[class].serial
-	if at.class != serial {
-		*at = memoAt{class: serial}
-	}
-	since, key := from, memoKey(avail)
+	want := runEntry{era: m.era, class: e.classes.rows[e.jobs.rows[rec.row].classes[rec.pair]].serial, from: from, limit: limit, key: memoKey(avail)}
 	if from <= e.now {
-		since = 0
+		want.from = 0
 	}
-	for i := at.entry; i > 0; i = m.all[i-1].next {
-		x := &m.all[i-1]
-		if x.key != key || x.from != since || x.limit != limit || !x.avail.Equal(avail) {
-			continue
-		}
+	x, known := m.find(&want, avail)
+	if known {
 		p.steps += x.steps
 		e.try.nodes = e.try.nodes[:0]
 		if x.ok {
@@ -125,13 +125,12 @@ func (e *engine) willRunKept(rec record, avail, looked *topology.NodeSet, from T
 	if ok && t <= e.now {
 		return t, ok
 	}
-	if 2*m.n*len(avail.Words()) > memoWords {
-		m.forget()
-		at.class = serial
+	if x.avail.Len() != avail.Len() {
+		x.avail.Init(avail.Len())
+		x.chosen.Init(avail.Len())
 	}
-	x := m.entry(avail.Len())
-	x.next, at.entry = at.entry, int32(m.n)
-	x.ok, x.from, x.limit, x.key, x.steps, x.at = ok, since, limit, key, p.steps-steps, t
+	x.era, x.used, x.class, x.from, x.limit, x.key = want.era, m.clock, want.class, want.from, limit, want.key
+	x.ok, x.steps, x.at = ok, p.steps-steps, t
 	x.avail.Copy(avail)
 	if x.chosen.Clear(); ok {
 		for _, n := range e.try.nodes {
@@ -141,13 +140,25 @@ func (e *engine) willRunKept(rec record, avail, looked *topology.NodeSet, from T
 	return t, ok
 }
 
-// entry makes room for one more answer.
-func (m *runMemo) entry(nodes int) *runEntry {
-	if m.n == len(m.all) {
-		m.all = append(m.all, runEntry{})
-		m.all[m.n].avail.Init(nodes)
-		m.all[m.n].chosen.Init(nodes)
+// find returns the entry of an answer, or the one to use for it: one that does
+// not hold, or that unused longest.
+func (m *runMemo) find(want *runEntry, avail *topology.NodeSet) (x *runEntry, known bool) {
+	h := mix(mix(want.key^uint64(want.from)) ^ mix(want.class^uint64(want.limit)<<20))
+	o := h * runWays & uint64(len(m.entries)-1)
+	ways := m.entries[o : o+runWays]
+	m.clock++
+	for i := range ways {
+		y := &ways[i]
+		if y.era != m.era {
+			y.used = 0
+		}
+		if y.era == m.era && y.class == want.class && y.from == want.from && y.limit == want.limit && y.key == want.key && y.avail.Equal(avail) {
+			y.used = m.clock
+			return y, true
+		}
+		if x == nil || y.used < x.used {
+			x = y
+		}
 	}
-	m.n++
-	return &m.all[m.n-1]
+	return x, false
 }
