@@ -106,7 +106,11 @@ func writeComparison(w io.Writer, list []comparison, plain bool) error {
 			if k > 0 {
 				name = ""
 			}
-			t.Rows = append(t.Rows, append([]string{name, compared[k], fmt.Sprint(f.Jobs)}, compareCells(f, &c.fig[0])...))
+			cells := compareCells(f, &c.fig[0])
+			if k == 0 {
+				cells[1] = "" // the measure itself
+			}
+			t.Rows = append(t.Rows, append([]string{name, compared[k], fmt.Sprint(f.Jobs)}, cells...))
 			sum[k] += f.Wait.Mean * float64(f.Jobs)
 			jobs[k] += float64(f.Jobs)
 		}
@@ -117,7 +121,11 @@ func writeComparison(w io.Writer, list []comparison, plain bool) error {
 			if k > 0 {
 				name = ""
 			}
-			t.Rows = append(t.Rows, []string{name, compared[k], fmt.Sprintf("%.0f", jobs[k]), outcome.Span(sum[k] / max(jobs[k], 1)), change(sum[k], sum[0]), "", "", "", "", "", ""})
+			diff := ""
+			if k > 0 {
+				diff = change(sum[k], sum[0])
+			}
+			t.Rows = append(t.Rows, []string{name, compared[k], fmt.Sprintf("%.0f", jobs[k]), outcome.Span(sum[k] / max(jobs[k], 1)), diff, "", "", "", "", "", ""})
 		}
 	}
 	text := outcome.AppendTable(nil, &t)
@@ -149,5 +157,9 @@ func change(x, base float64) string {
 		}
 		return ""
 	}
-	return fmt.Sprintf("%+.1f %%", (x/base-1)*100)
+	percent := (x/base - 1) * 100
+	if -0.05 < percent && percent < 0.05 {
+		return "0.0 %"
+	}
+	return fmt.Sprintf("%+.1f %%", percent)
 }
