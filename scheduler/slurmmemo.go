@@ -98,7 +98,8 @@ func (e *engine) remembers(rec record) bool {
 		len(e.licenses.pools) == 0 && s.capNodes == 0 && !s.prefer && c.fit.Switches == 0 && e.placement.placer == nil
 }
 
-// willRunKept is willRun from memory, if that says when and it is not now.
+// willRunKept is willRun from memory, if that says when and it is not now. Where
+// answers are remembered, without reservations, looked is avail.
 func (e *engine) willRunKept(rec record, avail, looked *topology.NodeSet, from Time, limit time.Duration) (Time, bool) {
 	if !e.remembers(rec) {
 		return e.willRun(rec, avail, looked, from, limit)
