@@ -42,3 +42,7 @@ func PlanSteps(s Scheduler) int64 { return s.(*engine).plans.find.steps }
 
 // DependSteps is the number of looks at conditions of dependencies so far.
 func DependSteps(s Scheduler) int64 { return s.(*engine).depends.steps }
+
+// ReservationLooks is the number of looks so far at nodes, jobs and reservations
+// when reservations are made, and at reservations when jobs are tried.
+func ReservationLooks(s Scheduler) int64 { return s.(*engine).resv.looks }

@@ -289,6 +289,7 @@ func (e *engine) pickNodes(x *reservation, part int32, set *topology.NodeSet, n 
 	spec := JobSpec{Partitions: []string{e.parts[part].spec.Name}, MinNodes: n, Exclusive: ExclusiveNode, Constraint: x.spec.Features}
 	mark := e.pool.Mark()
 	defer e.pool.Rollback(mark)
+	e.resv.looks += int64(len(e.jobs.rows))
 	for r := range e.jobs.rows {
 		if e.jobs.rows[r].running() {
 			e.takeOff(int32(r))

@@ -143,9 +143,16 @@ func (e *engine) changeSpec(y *reservation, u *ReservationUpdate) error {
 	if u.Partition != nil && *u.Partition == "" {
 		return fmt.Errorf("partition taken away: %w", ErrUnknownPartition)
 	}
-	words := y.flags.words()
+	words, flags := y.flags.words(), u.Flags
+	if flags != nil {
+		f, err := parseResvFlags(flags.Names)
+		if err != nil {
+			return err
+		}
+		flags = &ListChange{Op: flags.Op, Names: f.words()}
+	}
 	err := errors.Join(u.Users.apply(&s.Users), u.Groups.apply(&s.Groups), u.Accounts.apply(&s.Accounts), u.QOS.apply(&s.QOS),
-		u.Partitions.apply(&s.Partitions), u.Flags.apply(&words))
+		u.Partitions.apply(&s.Partitions), flags.apply(&words))
 	if err != nil {
 		return err
 	}

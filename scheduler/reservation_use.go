@@ -165,6 +165,7 @@ func (e *engine) keepReserved(rec record, from Time, limit time.Duration) {
 	if t.mine >= 0 {
 		e.keepInside(&t.all[t.mine])
 	}
+	t.looks += int64(len(t.all))
 	for i := range t.all {
 		if x := &t.all[i]; len(x.cores) > 0 && i != t.mine && x.during(from, to) && !e.passesOver(x, rec) {
 			for k := range x.cores {
@@ -196,6 +197,7 @@ func (e *engine) takenUntil(to Time) bool {
 	}
 	t.takenAt, t.takenBy, t.takenAny = t.turns+1, by, false
 	t.taken.Clear()
+	t.looks += int64(len(t.all))
 	for i := range t.all {
 		if x := &t.all[i]; len(x.cores) == 0 && x.during(e.now, to) && !x.nodes.Empty() {
 			t.taken.Or(&x.nodes)
@@ -208,6 +210,7 @@ func (e *engine) takenUntil(to Time) bool {
 // dropReserved takes from the set of the try the nodes reserved whole for others
 // at any time of [from, to).
 func (e *engine) dropReserved(rec record, from, to Time) {
+	e.resv.looks += int64(len(e.resv.all))
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
 		if i != e.resv.mine && len(x.cores) == 0 && x.during(from, to) && !e.passesOver(x, rec) {

@@ -10,6 +10,10 @@ import (
 // to another: what a scheduler needs to repeat reservations by the clock
 // ([scheduler.Parameters] Zone). The first entry begins at or before from. It
 // costs a step a change of the clocks.
+//
+// No file that [Load] reads names the zone: Slurm's controller takes that of its
+// host, and Load leaves Zone empty, which is UTC. A program that wants the clock of
+// a host sets it: cfg.Parameters.Zone = Calendar(time.Local, from, to).
 func Calendar(zone *time.Location, from, to time.Time) []scheduler.ZoneChange {
 	var out []scheduler.ZoneChange
 	for at := from.In(zone); ; {
