@@ -132,6 +132,21 @@ func (e *engine) coincide(a, b *reservation) bool {
 	return start < b.end && end > b.start
 }
 
+// spanFrom is the first occurrence of x that ends after t. Profile Slurm knows only
+// the next one (spec: reservations 5.2).
+func (e *engine) spanFrom(x *reservation, t Time) (start, end Time) {
+	if x.flags&resvRecurs == 0 || x.end > t || e.cfg.Profile == ProfileSlurm {
+		return x.start, x.end
+	}
+	return e.par.occurrence(x.flags, x.start, x.end, t)
+}
+
+// holdsDuring reports whether x holds at any time of [from, to), now or when it repeats.
+func (e *engine) holdsDuring(x *reservation, from, to Time) bool {
+	start, end := e.spanFrom(x, from)
+	return start < to && end > from
+}
+
 // farMaint reports whether x is maintenance once that begins after t.
 func (x *reservation) farMaint(t Time) bool {
 	return x.flags&resvMaint != 0 && x.flags&resvRecurs == 0 && x.start > t

@@ -185,7 +185,8 @@ func (e *engine) planEnd(t Time, limit time.Duration) Time {
 	return roundTo(t.Add(limit), e.grain())
 }
 
-// breakReserved takes out plans that meet a reservation for others.
+// breakReserved takes out plans that meet a reservation for others, or that are no
+// longer within their own.
 func (e *engine) breakReserved() {
 	p := &e.plans
 	for id := range p.all[:p.n] {
@@ -197,7 +198,8 @@ func (e *engine) breakReserved() {
 		for i := range x.grants {
 			e.try.nodes = append(e.try.nodes, x.grants[i].node)
 		}
-		if e.resvClash(record{row: x.row, pair: x.pair, resv: x.resv}, x.start, x.limit) {
+		rec := record{row: x.row, pair: x.pair, resv: x.resv}
+		if e.resvClash(rec, x.start, x.limit) || e.coresClash(rec, x.grants, x.start, x.limit) || e.outsideOwn(rec, x.grants, x.start) {
 			x.broken = true
 			e.unlist(int32(id))
 			for i := range x.grants {

@@ -40,28 +40,42 @@ func (e *engine) blockReserved() {
 // reservation of node n for others.
 func (e *engine) clearFrom(n topology.NodeID, at Time) Time {
 	s := &e.plans.find
+	left := mostRepeats
 	for i := 0; i < len(s.block); i++ {
 		x := &e.resv.all[s.block[i]]
-		if x.nodes.Has(n) && x.during(at, at.Add(s.limit)) {
-			if at = x.end; at == Never {
-				return Never
-			}
-			i = -1
+		if !x.nodes.Has(n) {
+			continue
 		}
+		start, end := e.spanFrom(x, at)
+		if start >= at.Add(s.limit) || end <= at {
+			continue
+		}
+		if start > x.start {
+			left--
+		}
+		if at = end; at == Never || left == 0 {
+			return Never
+		}
+		i = -1
 	}
 	return at
 }
+
+// mostRepeats is how many occurrences of what repeats a search goes past on one
+// node: a job that is too long for the time between them never fits there.
+const mostRepeats = 16
 
 // lastClear returns the last start up to last whose time meets none, if at
 // does not.
 func (e *engine) lastClear(n topology.NodeID, at, last Time) Time {
 	s := &e.plans.find
 	for _, i := range s.block {
-		if x := &e.resv.all[i]; x.nodes.Has(n) && x.start > at {
+		x := &e.resv.all[i]
+		if start, _ := e.spanFrom(x, at); x.nodes.Has(n) && start > at {
 			if s.span == Never {
 				return at
 			}
-			last = min(last, x.start-s.span)
+			last = min(last, start-s.span)
 		}
 	}
 	return last
@@ -84,7 +98,7 @@ func (e *engine) overlayCores(sh *gres.Shape, row []uint64, n topology.NodeID, t
 	used := sh.UsedCores(row)
 	for _, i := range s.cores {
 		x := &e.resv.all[i]
-		if int(i) != s.mine && !x.during(t, t.Add(s.limit)) {
+		if int(i) != s.mine && !e.holdsDuring(x, t, t.Add(s.limit)) {
 			continue
 		}
 		at := indexOfGrant(x.cores, n)

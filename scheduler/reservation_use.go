@@ -167,7 +167,7 @@ func (e *engine) keepReserved(rec record, from Time, limit time.Duration) {
 	}
 	t.looks += int64(len(t.all))
 	for i := range t.all {
-		if x := &t.all[i]; len(x.cores) > 0 && i != t.mine && x.during(from, to) && !e.passesOver(x, rec) {
+		if x := &t.all[i]; len(x.cores) > 0 && i != t.mine && e.holdsDuring(x, from, to) && !e.passesOver(x, rec) {
 			for k := range x.cores {
 				e.bookCores(&x.cores[k], false)
 			}
@@ -213,7 +213,7 @@ func (e *engine) dropReserved(rec record, from, to Time) {
 	e.resv.looks += int64(len(e.resv.all))
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if i != e.resv.mine && len(x.cores) == 0 && x.during(from, to) && !e.passesOver(x, rec) {
+		if i != e.resv.mine && len(x.cores) == 0 && e.holdsDuring(x, from, to) && !e.passesOver(x, rec) {
 			e.try.within.AndNot(&x.nodes)
 			e.try.cut = true
 		}
@@ -290,11 +290,69 @@ func (e *engine) resvClash(rec record, t Time, limit time.Duration) bool {
 	to := t.Add(limit)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if x.id == rec.resv || !x.during(t, to) || len(x.cores) > 0 || e.passesOver(x, rec) {
+		if x.id == rec.resv || !e.holdsDuring(x, t, to) || len(x.cores) > 0 || e.passesOver(x, rec) {
 			continue
 		}
 		if slices.ContainsFunc(e.try.nodes, x.nodes.Has) {
 			return true
+		}
+	}
+	return false
+}
+
+// coresClash reports whether grants hold cores that are reserved for others during
+// [t, t+limit).
+func (e *engine) coresClash(rec record, grants []nodeGrant, t Time, limit time.Duration) bool {
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if x.id == rec.resv || len(x.cores) == 0 || !e.holdsDuring(x, t, t.Add(limit)) || e.passesOver(x, rec) {
+			continue
+		}
+		for k := range grants {
+			at := indexOfGrant(x.cores, grants[k].node)
+			if at < len(x.cores) && x.cores[at].node == grants[k].node && meetWords(x.cores[at].grant.Cores, grants[k].grant.Cores) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// meetWords reports whether two sets of cores share one.
+func meetWords(a, b []uint64) bool {
+	for w := range min(len(a), len(b)) {
+		if a[w]&b[w] != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// outsideOwn reports whether a start at t on the nodes of grants is not within the
+// reservation of its record as that is now.
+func (e *engine) outsideOwn(rec record, grants []nodeGrant, t Time) bool {
+	if rec.resv == 0 {
+		return false
+	}
+	at := e.resvAt(rec.resv)
+	if at < 0 || t >= e.resvLast(rec) {
+		return true
+	}
+	x := &e.resv.all[at]
+	if x.flags&(resvFlex|resvAnyNodes) != 0 {
+		return false
+	}
+	for k := range grants {
+		n := grants[k].node
+		if !x.nodes.Has(n) {
+			return true
+		}
+		if i := indexOfGrant(x.cores, n); i < len(x.cores) && x.cores[i].node == n {
+			for w, c := range grants[k].grant.Cores {
+				if c&^x.cores[i].grant.Cores[w] != 0 {
+					return true
+				}
+			}
 		}
 	}
 	return false
