@@ -14,7 +14,7 @@ import (
 
 // compare returns what disagrees with the recorded answers.
 func (r *recordedRun) compare() string {
-	var out []string
+	out := r.unlike
 	names := make([]string, 0, len(r.c.Expect))
 	for n := range r.c.Expect {
 		names = append(names, n)
@@ -24,7 +24,7 @@ func (r *recordedRun) compare() string {
 		if n == "victims" {
 			var list []struct{ Name string }
 			if err := json.Unmarshal(r.c.Expect[n], &list); err != nil {
-				out = append(out, err.Error())
+				out = append(out, fmt.Sprintf("expect %q: %v", n, err))
 				continue
 			}
 			var want []string
@@ -44,7 +44,7 @@ func (r *recordedRun) compare() string {
 		}
 		var want recordedAnswer
 		if err := json.Unmarshal(r.c.Expect[n], &want); err != nil {
-			out = append(out, err.Error())
+			out = append(out, fmt.Sprintf("expect %q: %v", n, err))
 			continue
 		}
 		for _, d := range r.compareJob(n, &want) {
@@ -60,6 +60,21 @@ func (r *recordedRun) compare() string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// compareReservation notes it if a reservation that was made has other nodes than
+// the recorded one.
+func (r *recordedRun) compareReservation(res *recordedReservation) {
+	if res.Result == nil || res.Result.Nodes == "" {
+		return
+	}
+	r.s.View(func(v scheduler.View) {
+		for x := range v.Reservations() {
+			if x.Name == res.Name && !sameHosts(x.Nodes, res.Result.Nodes) {
+				r.unlike = append(r.unlike, fmt.Sprintf("reservation %s on %s, recorded %s", res.Name, x.Nodes, res.Result.Nodes))
+			}
+		}
+	})
 }
 
 func (r *recordedRun) compareJob(name string, want *recordedAnswer) (out []string) {
@@ -81,8 +96,13 @@ func (r *recordedRun) compareJob(name string, want *recordedAnswer) (out []strin
 		return out
 	}
 	r.s.View(func(v scheduler.View) {
-		j, ok := v.Job(r.ids[name])
-		if !ok {
+		id, known := r.ids[name]
+		j, ok := v.Job(id)
+		switch {
+		case !known:
+			out = append(out, "expected, and not among the submissions")
+			return
+		case !ok:
 			out = append(out, "gone")
 			return
 		}
@@ -138,7 +158,7 @@ func (r *recordedRun) plannedAgrees(got float64, want int64) bool {
 	slack := 2.0
 	end := false
 	for i := range r.c.State.Running {
-		if a := r.c.State.Running[i].Result; a.End != nil && within(float64(*a.End), want, 2) {
+		if a := r.c.State.Running[i].Result; a != nil && a.End != nil && within(float64(*a.End), want, 2) {
 			end = true
 		}
 	}
@@ -157,8 +177,8 @@ func (r *recordedRun) resolution() float64 {
 	var conf string
 	_ = json.Unmarshal(r.file.Files["slurm.conf"], &conf)
 	if _, rest, ok := strings.Cut(conf, "bf_resolution="); ok {
-		n := strings.IndexFunc(rest, func(c rune) bool { return c < '0' || c > '9' })
-		if v, err := strconv.Atoi(rest[:n]); err == nil {
+		digits := rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))]
+		if v, err := strconv.Atoi(digits); err == nil && v > 0 {
 			return float64(v)
 		}
 	}
@@ -197,7 +217,9 @@ func (r *recordedRun) compareRunning(v scheduler.View, j *scheduler.JobView, wan
 	differ("num_nodes", j.Nodes, want.NumNodes)
 	differ("num_cpus", j.CPUs, want.NumCPUs)
 	differ("num_tasks", j.Tasks, want.NumTasks)
-	differ("batch_host", hosts[0], want.BatchHost)
+	if len(hosts) > 0 {
+		differ("batch_host", hosts[0], want.BatchHost)
+	}
 	differ("tres", string(v.AppendTRES(nil, j.ID)), want.TRES)
 	differ("alloc", normalAlloc(string(v.AppendAllocText(nil, j.ID))), normalAlloc(allocText(want.Alloc)))
 	if want.Start != nil && !within(r.seconds(j.Start), *want.Start, 2) {

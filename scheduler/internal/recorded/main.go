@@ -6,7 +6,8 @@
 // It reads DIR/AREA/*.json and *.json.gz and writes one JSON object a line and
 // case, in order of areas, file names and cases: the area, the file, the case's
 // id, what disagrees (a line each, empty if nothing does) and whether the
-// record itself is suspect.
+// record itself is suspect. A file that cannot be read is one such object without
+// a case; keys that it does not know are passed over.
 //
 // TestRecorded of package scheduler builds and runs it. It is a program because
 // it reads configurations with scheduler/slurmconf: tests that imported that
@@ -68,10 +69,12 @@ func runArea(w io.Writer, dir, area string) error {
 			verdicts, err = runFile(p)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", p, err)
+			verdicts = append(verdicts[:0], verdict{Diff: fmt.Sprintf("%s: %v", p, err)})
 		}
 		for _, v := range verdicts {
-			v.Area = area
+			if v.Area = area; v.File == "" {
+				v.File, _, _ = strings.Cut(filepath.Base(p), ".")
+			}
 			if err := enc.Encode(v); err != nil {
 				return err
 			}
@@ -84,6 +87,9 @@ func runFile(path string) ([]verdict, error) {
 	var f recordedFile
 	if err := readFile(path, &f); err != nil {
 		return nil, err
+	}
+	if f.Area == "" {
+		f.Area = filepath.Base(filepath.Dir(path))
 	}
 	var out []verdict
 	for i := range f.Cases {

@@ -33,6 +33,7 @@ type recordedRun struct {
 	ids     map[string]scheduler.JobID
 	errs    map[string]string // refused jobs: the text
 	victims map[string]bool
+	unlike  []string // what disagrees already
 }
 
 // runCase runs a case and returns what disagrees, a line each.
@@ -157,14 +158,14 @@ func (r *recordedRun) load() error {
 		if name == "sacctmgr" {
 			var lines []string
 			if err := json.Unmarshal(raw, &lines); err != nil {
-				return err
+				return fmt.Errorf("files %q: %w", name, err)
 			}
 			for _, l := range r.c.State.Limits {
 				lines = append(lines, "modify "+l.Entity+" set "+l.Limit+"="+l.Value)
 			}
 			text, name = strings.Join(lines, "\n")+"\n", "sacctmgr.script"
 		} else if err := json.Unmarshal(raw, &text); err != nil {
-			return err
+			return fmt.Errorf("files %q: %w", name, err)
 		}
 		fsys[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -199,7 +200,7 @@ func (r *recordedRun) setUp() error {
 	st := &r.c.State
 	if st.Drained != "" {
 		if err := r.s.Apply(r.now, scheduler.SetNodes(st.Drained, scheduler.NodeDrain, "recorded")); err != nil {
-			return err
+			return fmt.Errorf("drained %q: %w", st.Drained, err)
 		}
 	}
 	// Time stands at the last start of what runs.
@@ -210,19 +211,26 @@ func (r *recordedRun) setUp() error {
 	}
 	for i := range st.Running {
 		if err := r.adopt(&st.Running[i]); err != nil {
-			return fmt.Errorf("%s: %w", st.Running[i].Name, err)
+			return fmt.Errorf("running %q: %w", st.Running[i].Name, err)
 		}
 	}
 	for i := range st.Reservations {
 		res := &st.Reservations[i]
 		spec, err := slurmconf.ParseReservation(res.Args, time.UnixMicro(int64(r.epoch)).UTC())
 		if err != nil {
-			return err
+			return fmt.Errorf("reservation %q: %w", res.Name, err)
+		}
+		if a := res.Result; a != nil && a.Start > 0 && spec.Start > 0 && within(r.seconds(spec.Start), a.Start, 2) {
+			shift := r.epoch + scheduler.Time(a.Start)*1e6 - spec.Start // "now" was then
+			if spec.Start += shift; spec.End != 0 {
+				spec.End += shift
+			}
 		}
 		err = r.s.Apply(r.now, scheduler.Event{Kind: scheduler.EventReservation, Reservation: &spec})
 		if (err != nil) != (res.Error != "") {
-			return fmt.Errorf("reservation %s: %v, recorded %q", res.Name, err, res.Error)
+			return fmt.Errorf("reservation %q: %v, recorded %q", res.Name, err, res.Error)
 		}
+		r.compareReservation(res)
 	}
 	return nil
 }
@@ -247,6 +255,9 @@ func (r *recordedRun) adopt(j *recordedJob) error {
 	if err != nil {
 		return err
 	}
+	if j.Result == nil {
+		return errors.New("no result")
+	}
 	a := &scheduler.Adopt{Start: r.epoch}
 	if j.Result.Start != nil {
 		a.Start = r.epoch + scheduler.Time(*j.Result.Start)*1e6
@@ -257,6 +268,9 @@ func (r *recordedRun) adopt(j *recordedJob) error {
 			return err
 		}
 		for _, h := range hosts {
+			if r.threads[h] == 0 {
+				return fmt.Errorf("alloc: no node %q in slurm.conf", h)
+			}
 			n := scheduler.NodeAlloc{Node: h, MemMiB: al.Mem}
 			if n.Cores, err = recordedCores(al.CPUIDs, r.threads[h]); err != nil {
 				return err
@@ -288,6 +302,9 @@ func recordedCores(ids string, threads int32) ([]int32, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cpu_ids %q: %w", ids, err)
 		}
+		if a < 0 || b >= 1<<16 {
+			return nil, fmt.Errorf("cpu_ids %q: out of range", ids)
+		}
 		for ; a <= b; a++ {
 			if k := int32(a) / threads; len(cores) == 0 || cores[len(cores)-1] != k {
 				cores = append(cores, k)
@@ -317,7 +334,7 @@ func recordedDevices(text string) ([]scheduler.DeviceAlloc, error) {
 		case strings.HasPrefix(in, "CNT:"):
 			n, err := strconv.ParseInt(in[4:], 10, 64)
 			if err != nil {
-				return nil, err
+				return nil, fmt.Errorf("gres %q: %w", in, err)
 			}
 			d.Index, d.Units = -1, n
 			out = append(out, d)
@@ -335,9 +352,10 @@ func recordedDevices(text string) ([]scheduler.DeviceAlloc, error) {
 			}
 		default:
 			for k, use := range strings.Split(in, ",") {
-				n, err := strconv.ParseInt(use[:strings.IndexByte(use, '/')], 10, 64)
+				used, _, _ := strings.Cut(use, "/")
+				n, err := strconv.ParseInt(used, 10, 64)
 				if err != nil {
-					return nil, err
+					return nil, fmt.Errorf("gres %q: %w", in, err)
 				}
 				if n > 0 {
 					d.Index, d.Units = int32(k), n
