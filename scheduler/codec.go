@@ -13,6 +13,7 @@ type codec struct {
 	buf     []byte // written, or left to read
 	reading bool
 	err     error
+	specs   *specTable // while jobs are visited
 }
 
 // fail records the first error; after it every read gives zero values.
@@ -64,6 +65,12 @@ func (c *codec) bool(v *bool) {
 	}
 	c.uint(&b)
 	*v = b != 0
+}
+
+// has visits whether something is there, which is some when writing.
+func (c *codec) has(some bool) bool {
+	c.bool(&some)
+	return some
 }
 
 func (c *codec) str(v *string) {

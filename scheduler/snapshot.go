@@ -11,7 +11,7 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot.
-const snapshotVersion = 1
+const snapshotVersion = 2
 
 // AppendSnapshot appends the whole state; see Scheduler.
 func (e *engine) AppendSnapshot(dst []byte) ([]byte, error) {
@@ -44,8 +44,11 @@ func Restore(b []byte, reg *Registry) (Scheduler, error) {
 }
 
 func restore(b []byte, reg *Registry) (*engine, error) {
-	if len(b) == 0 || b[0] != snapshotVersion {
-		return nil, fmt.Errorf("scheduler: read snapshot: version: %w", ErrSnapshot)
+	switch {
+	case len(b) == 0:
+		return nil, fmt.Errorf("scheduler: read snapshot: no bytes: %w", ErrSnapshot)
+	case b[0] != snapshotVersion:
+		return nil, fmt.Errorf("scheduler: read snapshot: version %d, want %d: %w", b[0], snapshotVersion, ErrSnapshot)
 	}
 	end := len(b) - 8
 	if end < 1 || checksum(b[:end]) != binary.LittleEndian.Uint64(b[end:]) {
@@ -208,9 +211,15 @@ func (e *engine) visitRows(c *codec, rows *[]int32) { list(c, rows, e.visitRow) 
 // visitJobs visits the jobs in row order. Free rows are left out, so rows of
 // the restored engine are numbered anew; no decision depends on them.
 func (e *engine) visitJobs(c *codec) {
+	c.specs = &specTable{wordOf: map[string]uint64{}}
 	n := uint64(len(e.jobs.row))
 	c.uint(&n)
 	if c.reading {
+		if n > uint64(len(c.buf)) {
+			c.fail("list cut short")
+			return
+		}
+		e.reserveJobs(int(n))
 		for ; n > 0 && c.err == nil; n-- {
 			var id JobID
 			num(c, &id)
@@ -219,9 +228,8 @@ func (e *engine) visitJobs(c *codec) {
 				return
 			}
 			r := e.jobs.add(id)
-			e.visitJob(c, &e.jobs.rows[r])
-			if c.err == nil {
-				e.adoptRow(c, r)
+			if ask := e.visitJob(c, &e.jobs.rows[r]); c.err == nil {
+				e.adoptRow(c, r, ask)
 			}
 		}
 		return
@@ -234,45 +242,47 @@ func (e *engine) visitJobs(c *codec) {
 	}
 }
 
-func (e *engine) visitJob(c *codec, j *job) {
-	if c.reading {
-		j.spec = new(JobSpec)
-	}
-	visitJobSpec(c, j.spec)
+// reserveJobs makes room for n jobs.
+func (e *engine) reserveJobs(n int) {
+	e.jobs.rows = slices.Grow(e.jobs.rows, n)
+	e.jobs.row = make(map[JobID]int32, n)
+	e.rank.grow(n)
+}
+
+// visitJob visits a job and returns the number of what it asks. What most jobs do
+// not have takes a byte.
+func (e *engine) visitJob(c *codec, j *job) (ask int32) {
 	num(c, &j.state)
+	ask = e.visitSpec(c, j)
 	num(c, &j.flags)
 	num(c, &j.reason)
 	num(c, &j.partIdx)
 	num(c, &j.prio)
 	nums(c, &j.prios)
 	num(c, &j.depend.phase)
-	for _, t := range []*Time{&j.submit, &j.since, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end} {
-		num(c, t)
-	}
+	e.visitTimes(c, &j.submit, &j.since, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end)
 	num(c, &j.limit)
 	c.uint(&j.seq)
-	num(c, &j.restarts)
-	num(c, &j.endState)
-	num(c, &j.endWhy)
-	num(c, &j.closing)
-	num(c, &j.stopped)
-	c.uint(&j.turn)
-	num(c, &j.shareRow)
-	num(c, &j.resv)
-	num(c, &j.resvEnd)
-	list(c, &j.lent, func(c *codec, a *nodeGrant) {
-		num(c, &a.node)
-		list(c, &a.grant.Cores, (*codec).uint)
-	})
-	num(c, &j.evict.by)
-	num(c, &j.evict.at)
-	num(c, &j.evict.mode)
-	num(c, &j.evict.askedAt)
-	num(c, &j.evict.until)
-	num(c, &j.evict.last)
-	num(c, &j.evict.times)
-	num(c, &j.evict.pair)
-	num(c, &j.evict.claim)
+	if c.has(j.restarts != 0 || j.endState != 0 || j.endWhy != 0 || j.closing != 0 || j.stopped != 0 || j.turn != 0 || j.shareRow != 0 || len(j.lent) > 0) {
+		num(c, &j.restarts)
+		num(c, &j.endState)
+		num(c, &j.endWhy)
+		num(c, &j.closing)
+		num(c, &j.stopped)
+		c.uint(&j.turn)
+		num(c, &j.shareRow)
+		list(c, &j.lent, func(c *codec, a *nodeGrant) {
+			num(c, &a.node)
+			list(c, &a.grant.Cores, (*codec).uint)
+		})
+	}
+	if c.has(j.resv != 0 || j.resvEnd != Never) {
+		num(c, &j.resv)
+		num(c, &j.resvEnd)
+	}
+	if c.has(j.evict != eviction{}) {
+		visitEvictionOf(c, &j.evict)
+	}
 	e.visitJobAccount(c, j)
 	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
 		num(c, &a.node)
@@ -282,6 +292,37 @@ func (e *engine) visitJob(c *codec, j *job) {
 		}
 	})
 	e.visitSteps(c, j)
+	return ask
+}
+
+func visitEvictionOf(c *codec, v *eviction) {
+	num(c, &v.by)
+	num(c, &v.at)
+	num(c, &v.mode)
+	num(c, &v.askedAt)
+	num(c, &v.until)
+	num(c, &v.last)
+	num(c, &v.times)
+	num(c, &v.pair)
+	num(c, &v.claim)
+}
+
+// visitTimes visits instants, most of which are Never or close to now.
+func (e *engine) visitTimes(c *codec, list ...*Time) {
+	for _, t := range list {
+		v := uint64(0)
+		if !c.reading && *t != Never {
+			d := int64(*t - e.now)
+			v = (uint64(d)<<1 ^ uint64(d>>63)) + 1
+		}
+		c.uint(&v)
+		if c.reading {
+			if *t = Never; v != 0 {
+				v--
+				*t = e.now + (Time(v>>1) ^ -Time(v&1))
+			}
+		}
+	}
 }
 
 func visitDevice(c *codec, d *gres.DeviceGrant) {
@@ -306,29 +347,18 @@ func visitGrant(c *codec, g *gres.Grant) {
 }
 
 // adoptRow makes a job that was read part of the books.
-func (e *engine) adoptRow(c *codec, r int32) {
+func (e *engine) adoptRow(c *codec, r, ask int32) {
 	j := &e.jobs.rows[r]
 	if j.state == StateNone || j.state >= jobStates || j.depend.phase >= dependPhases {
 		c.fail("job state")
 		return
 	}
-	parts, err := e.partitionsOf(j.spec)
-	if err != nil || int(j.partIdx) >= len(parts) || j.partIdx < 0 {
-		c.fail("job partition")
-		return
-	}
-	j.parts = parts
-	if j.state.Ended() {
-		return
-	}
-	if _, j.classes, err = e.compile(j.spec); err != nil {
-		c.fail("job request")
+	if e.compileRead(c, j, ask); c.err != nil || j.state.Ended() {
 		return
 	}
 	e.holdClasses(j.classes)
-	e.restoreLicenses(c, j)
-	if c.err != nil {
-		return
+	if j.running() {
+		e.useLicenses(j, 1)
 	}
 	j.user = e.users.intern(j.spec.User)
 	e.rank.grow(len(e.jobs.rows))

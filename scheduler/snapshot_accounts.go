@@ -59,14 +59,18 @@ func (e *engine) visitAccounts(c *codec) {
 // visitJobAccount visits what a job has in those books.
 func (e *engine) visitJobAccount(c *codec, j *job) {
 	x := &j.acct
-	num(c, &x.assoc)
-	num(c, &x.qos)
-	num(c, &x.charge)
-	num(c, &x.used)
-	num(c, &x.limit)
-	num(c, &x.since)
-	for _, b := range []*bool{&x.booked, &x.one, &x.accruing, &x.late, &x.admin} {
-		c.bool(b)
+	plain := *x
+	plain.rebook = false
+	if c.has(plain != jobAccount{}) {
+		num(c, &x.assoc)
+		num(c, &x.qos)
+		num(c, &x.charge)
+		num(c, &x.used)
+		num(c, &x.limit)
+		num(c, &x.since)
+		for _, b := range []*bool{&x.booked, &x.one, &x.accruing, &x.late, &x.admin} {
+			c.bool(b)
+		}
 	}
 	num(c, &j.licenses.pick)
 	if !c.reading || c.err != nil {
@@ -86,21 +90,6 @@ func (e *engine) visitJobAccount(c *codec, j *job) {
 	if x.assoc != 0 && !l.HasAssoc(x.assoc) || x.qos != 0 && l.QOSName(x.qos) == "" || x.charge != 0 && !l.Charged(x.charge) ||
 		(x.booked || x.charge != 0) && j.state.Ended() || x.charge != 0 && !j.running() {
 		c.fail("account of a job")
-	}
-}
-
-// restoreLicenses makes the asks of a job that was read, and takes them if it
-// runs.
-func (e *engine) restoreLicenses(c *codec, j *job) {
-	u, err := e.usesOf(j.spec)
-	if err != nil || j.licenses.pick < 0 || int(j.licenses.pick) > len(u.asks) {
-		c.fail("licences of a job")
-		return
-	}
-	u.pick = j.licenses.pick
-	j.licenses = u
-	if j.running() {
-		e.useLicenses(j, 1)
 	}
 }
 
