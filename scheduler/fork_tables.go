@@ -114,6 +114,7 @@ func (t *boundTable) fork() boundTable {
 func (p *slurmPlanner) fork() slurmPlanner {
 	f := *p
 	f.nodes.slots, f.nodes.spare = slices.Clone(p.nodes.slots), slices.Clone(p.nodes.spare)
+	f.nodes.place = forkSet(&p.nodes.place)
 	f.nodes.sets = make([]topology.NodeSet, len(p.nodes.sets))
 	for i := range f.nodes.sets {
 		f.nodes.sets[i] = forkSet(&p.nodes.sets[i])

@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -21,6 +22,14 @@ func TestForkSharesNothing(t *testing.T) {
 		t.Errorf("a fork shares %s", x)
 	}
 }
+
+// forkEvery is of how many calls one is made on a fork too.
+var forkEvery = func() int {
+	if os.Getenv("BERTH_DEEP") != "" {
+		return 1
+	}
+	return 5
+}()
 
 // A forking scheduler makes each call on a fork first, and goes on with the fork
 // or the original in turn. What is left behind must stay as it was.
@@ -49,12 +58,16 @@ func (f *forking) imageOf(s scheduler.Scheduler) []byte {
 // both makes a call on a fork and on the original.
 func (f *forking) both(what string, call func(scheduler.Scheduler) string) {
 	f.t.Helper()
+	if f.calls++; f.calls%forkEvery != 1%forkEvery {
+		call(f.Scheduler)
+		return
+	}
 	twin, err := f.Scheduler.Fork()
 	if err != nil {
 		f.t.Fatalf("Fork: %v", err)
 	}
 	changed := func() []string { return nil }
-	if f.calls++; f.calls%32 == 1 {
+	if f.calls%(8*forkEvery) == 1%forkEvery {
 		changed = scheduler.Freeze(twin)
 		for _, x := range scheduler.SharedMemory(f.Scheduler, twin) {
 			f.t.Fatalf("a fork shares %s", x)
@@ -68,7 +81,7 @@ func (f *forking) both(what string, call func(scheduler.Scheduler) string) {
 	if !bytes.Equal(before, f.imageOf(f.Scheduler)) {
 		f.t.Fatalf("%s on a fork changed the original", what)
 	}
-	if f.left != nil && f.calls%4 == 0 && !bytes.Equal(f.image, f.imageOf(f.left)) {
+	if f.left != nil && !bytes.Equal(f.image, f.imageOf(f.left)) {
 		f.t.Fatalf("%s changed what was forked before", what)
 	}
 	after := f.imageOf(twin)
@@ -82,7 +95,7 @@ func (f *forking) both(what string, call func(scheduler.Scheduler) string) {
 	for _, x := range changed() {
 		f.t.Fatalf("%s changed %s, which forks share", what, x)
 	}
-	if f.left, f.image = twin, after; f.calls%2 == 0 {
+	if f.left, f.image = twin, after; f.calls/forkEvery%2 == 0 {
 		f.left, f.Scheduler = f.Scheduler, twin
 	}
 }
