@@ -22,6 +22,7 @@ func (e *engine) Pass(now Time, dst []Decision) []Decision {
 	}
 	dst = e.endings(dst)
 	e.missDeadlines()
+	e.delayLenders()
 	e.wakePending()
 	e.wakeDependants()
 	e.turnReservations()

@@ -194,3 +194,13 @@ func (e *engine) takeBack(j *job, l *nodeGrant) bool {
 	}
 	return left == 0
 }
+
+// delayLenders tells the plans of jobs stopped for others that are past their
+// limits: nobody tells those to end, and they still hold what they did not lend.
+func (e *engine) delayLenders() {
+	for _, r := range e.pre.lenders {
+		if j := &e.jobs.rows[r]; j.running() && j.lending() && j.end <= e.now {
+			e.touchJob(j)
+		}
+	}
+}
