@@ -150,7 +150,8 @@ func plainGang(s *scheduler.JobSpec) bool {
 // held reports whether a reason says that a job waits for somebody or for its time.
 func held(r scheduler.Reason) bool {
 	switch r {
-	case scheduler.ReasonBeginTime, scheduler.ReasonJobHeldUser, scheduler.ReasonJobHeldAdmin, scheduler.ReasonJobLaunchFailure, scheduler.ReasonReservationDeleted:
+	case scheduler.ReasonBeginTime, scheduler.ReasonJobHeldUser, scheduler.ReasonJobHeldAdmin, scheduler.ReasonJobLaunchFailure, scheduler.ReasonReservationDeleted,
+		scheduler.ReasonDependency, scheduler.ReasonDependencyNever:
 		return true
 	}
 	return false
