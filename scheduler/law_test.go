@@ -140,7 +140,7 @@ func twinConfig(n *schedtest.Naive) scheduler.Config {
 		c.Nodes[0].GRES = "gpu:" + string(rune('0'+n.GPUs))
 	}
 	c.Parameters.Select = scheduler.SelectParameters{NoMemory: true, Flags: []string{"CR_LLN"}}
-	c.Parameters.Plan.Depth = int32(n.Depth)
+	c.Parameters.Plan.Depth, c.Parameters.Plan.Fill = int32(n.Depth), scheduler.FillRank // the twin keeps to the order of the queue
 	if n.Strict {
 		c.Parameters.Plan.Mode = scheduler.PlanNone
 	}
