@@ -89,8 +89,8 @@ func (f *folder) fold(v reflect.Value) {
 		}
 		f.add(sum)
 	case reflect.Struct:
-		for i := range v.NumField() {
-			f.fold(v.Field(i))
+		for _, field := range v.Fields() {
+			f.fold(field)
 		}
 	case reflect.String:
 		f.add(checksum([]byte(v.String())))
@@ -125,8 +125,8 @@ func (g *graph) isPlain(t reflect.Type) bool {
 	case reflect.Array:
 		plain = g.isPlain(t.Elem())
 	case reflect.Struct:
-		for i := range t.NumField() {
-			plain = plain && g.isPlain(t.Field(i).Type)
+		for field := range t.Fields() {
+			plain = plain && g.isPlain(field.Type)
 		}
 	}
 	g.plain[t] = plain

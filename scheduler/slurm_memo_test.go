@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -39,14 +40,14 @@ func TestSlurmMemo(t *testing.T) {
 			}
 		}
 		shown := func(s Scheduler) string {
-			text := ""
+			var text strings.Builder
 			s.View(func(v View) {
 				for id := range v.Queue() {
 					j, _ := v.Job(id)
-					text += fmt.Sprintf("%d %s %d %d;", id, j.Reason, j.Start, j.End)
+					text.WriteString(fmt.Sprintf("%d %s %d %d;", id, j.Reason, j.Start, j.End))
 				}
 			})
-			return text
+			return text.String()
 		}
 		for range rapid.IntRange(5, 40).Draw(t, "calls") {
 			switch rapid.IntRange(0, 5).Draw(t, "call") {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/topology"
@@ -117,12 +118,7 @@ func (e *engine) widenTo(window, gap time.Duration) time.Duration {
 
 // touches reports whether the running job of row r is on a node of set.
 func (e *engine) touches(r int32, set *topology.NodeSet) bool {
-	for _, n := range e.nodesOff(r) {
-		if set.Has(n) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.nodesOff(r), set.Has)
 }
 
 // takeOff gives back in the pool what a running job holds.

@@ -134,11 +134,12 @@ func (b *board) tell(what string, ended, jobs int) {
 
 // line says how far all is.
 func (b *board) line() string {
-	text := fmt.Sprintf("%d of %d runs", b.done, b.runs)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("%d of %d runs", b.done, b.runs))
 	for _, r := range b.now {
-		text += fmt.Sprintf(", %s %d %%", r.what, 100*r.ended/max(r.jobs, 1))
+		text.WriteString(fmt.Sprintf(", %s %d %%", r.what, 100*r.ended/max(r.jobs, 1)))
 	}
-	return text
+	return text.String()
 }
 
 // ended says that a run has ended, and what it took.

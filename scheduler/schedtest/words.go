@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,9 +42,7 @@ func spread(in []fields) (out []fields) {
 		parts, _ := topology.ParseHostlist(f["part"])
 		for i := range n {
 			g := fields{}
-			for k, v := range f {
-				g[k] = v
-			}
+			maps.Copy(g, f)
 			g["job"] = strconv.FormatInt(f.num("job")+i, 10)
 			if len(parts) > 0 {
 				g["part"] = parts[int(i)%len(parts)]
