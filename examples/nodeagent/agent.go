@@ -123,13 +123,9 @@ func (a *agent) sync(ctx context.Context) (*protocol.Orders, error) {
 
 // look brings a step forward as far as it goes, and says how far that is.
 func (a *agent) look(k protocol.Key) (protocol.Status, error) {
-	st, err := a.store.status(k)
+	st, err := a.status(k)
 	if err != nil {
 		return st, err
-	}
-	st.Killed = st.Killed || a.store.has(k, killFile)
-	if text, err := os.ReadFile(a.store.path(k, signalFile)); err == nil {
-		fmt.Sscan(string(text), &st.Signal)
 	}
 	if st.State == protocol.Ended {
 		return a.ended(k, st)
@@ -147,7 +143,7 @@ func (a *agent) look(k protocol.Key) (protocol.Status, error) {
 	defer held.Close()
 	// The lock is ours: no supervisor runs, and none begins meanwhile. What
 	// one wrote just before it ended counts.
-	if st, err = a.store.status(k); err != nil || st.State == protocol.Ended {
+	if st, err = a.status(k); err != nil || st.State == protocol.Ended {
 		if err == nil {
 			st, err = a.ended(k, st)
 		}
@@ -170,6 +166,19 @@ func (a *agent) look(k protocol.Key) (protocol.Status, error) {
 			return st, e
 		}
 		return a.giveUp(k, st, err)
+	}
+	return st, nil
+}
+
+// status is what the supervisor wrote of a step, and what the agent did to it.
+func (a *agent) status(k protocol.Key) (protocol.Status, error) {
+	st, err := a.store.status(k)
+	if err != nil {
+		return st, err
+	}
+	st.Killed = st.Killed || a.store.has(k, killFile)
+	if text, err := os.ReadFile(a.store.path(k, signalFile)); err == nil {
+		fmt.Sscan(string(text), &st.Signal)
 	}
 	return st, nil
 }
