@@ -54,26 +54,24 @@ func compareFillers(a, b filler) int {
 
 // fillGaps starts plans of records from one on, as far as they have its priority,
 // that fit now beside all plans: the shortest first. at is where the sweep
-// stands; one above waits. Work: a look a record and a node that something has
+// stands; one above waits. Work: a look a plan and a node that something has
 // become free on, and a try for each plan that may start.
 func (e *engine) fillGaps(dst []Decision, starts *int32, at *walk, from int) []Decision {
 	p := &e.plans
 	records := e.records()
 	p.fill = p.fill[:0]
-	for i := from; i < len(records) && records[i].key == records[from].key; i++ {
-		rec := &records[i]
-		j := &e.jobs.rows[rec.row]
-		if j.plan == 0 || j.qgen != rec.gen {
-			continue
-		}
-		id := e.planOf(rec)
-		if id < 0 {
-			continue
-		}
+	for id := range p.all[:p.n] {
 		x := &p.all[id]
-		if x.booked && x.start > e.now && x.checked >= 0 && max(x.checked, x.now) < len(p.log) {
+		if x.row < 0 || !x.booked || x.start <= e.now || int(x.pos) < from || int(x.pos) >= len(records) || records[x.pos].key != records[from].key {
+			continue
+		}
+		rec := &records[x.pos]
+		if e.jobs.rows[rec.row].qgen != rec.gen || e.planOf(rec) != int32(id) {
+			continue
+		}
+		if x.checked >= 0 && max(x.checked, x.now) < len(p.log) {
 			if e.touchesNow(x) && e.gainsNow(x) {
-				p.fill = append(p.fill, filler{x.limit, int32(i), id})
+				p.fill = append(p.fill, filler{x.limit, x.pos, int32(id)})
 			} else {
 				x.now = len(p.log)
 			}
