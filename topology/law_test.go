@@ -357,18 +357,7 @@ func testTwin(t *testing.T, seed uint64, world func(*rand.Rand) *twinWorld) {
 	for i := range cases() {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
 		w := world(r)
-		names := make([]string, w.n)
-		for n := range names {
-			names[n] = name(n)
-		}
-		table, err := topology.NewNames(names)
-		if err != nil {
-			t.Fatal(err)
-		}
-		top, problems := topology.New(&w.spec, table)
-		if top == nil {
-			t.Fatalf("case %d: %v", i, problems.Err())
-		}
+		top := topOf(t, w)
 		for range 4 {
 			j := randomJob(r, w)
 			sifted := r.IntN(2) == 0
