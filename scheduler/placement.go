@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
 )
 
 // A placement chooses the node of one-node requests by a policy that keeps GPUs
@@ -91,6 +92,23 @@ func (e *engine) placeFree(c *class, pass gres.Pass, views []gres.ViewID, within
 		return pl.Place(c.pool, pass, views, within, &e.try.grants[0])
 	}
 	return e.pool.PlaceOne(c.pool, pass, views, within, &e.try.grants[0])
+}
+
+// choosePlace lets the policy choose among the nodes of this instant: those that
+// are reserved for others over the limit are not among them. It knows a node by its
+// jobs and plans alone, so it is not asked about one of which cores are reserved.
+func (e *engine) choosePlace() bool {
+	p, w := &e.plans, &e.try
+	p.spots.Copy(&w.within)
+	w.within.Clear()
+	for i := range p.find.now {
+		if n := topology.NodeID(p.find.now[i].node); !e.coresKept(n) {
+			w.within.Add(n)
+		}
+	}
+	ok := e.placeOne(p.find.class, p.find.limit, p)
+	w.within.Copy(&p.spots)
+	return ok
 }
 
 // observe counts a submitted request, and now and then makes the workload anew.

@@ -96,6 +96,7 @@ type planner struct {
 	own          topology.NodeSet // nodes whose bounds do not count in a search
 	owned        []topology.NodeID
 	only         topology.NodeSet
+	spots        topology.NodeSet  // of choosePlace
 	log          []topology.NodeID // nodes on which something has become free in this pass
 	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
 	order        []int32           // booked plans in order of the queue
@@ -117,7 +118,7 @@ type planSeen struct {
 
 func (p *planner) init(nodes int) {
 	p.on = make([][]int32, nodes)
-	for _, s := range []*topology.NodeSet{&p.nodes, &p.vacant, &p.stale, &p.own, &p.only} {
+	for _, s := range []*topology.NodeSet{&p.nodes, &p.vacant, &p.stale, &p.own, &p.only, &p.spots} {
 		s.Init(nodes)
 	}
 	p.skip = -1

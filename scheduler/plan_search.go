@@ -344,15 +344,22 @@ func (e *engine) tryReady(x *candidate) bool {
 	return false
 }
 
-// tryFar tries the nodes of this instant once more with devices anywhere.
+// tryFar tries the nodes of this instant once more with devices anywhere, or lets
+// the policy choose among them.
 func (e *engine) tryFar() bool {
 	s := &e.plans.find
-	if e.placement.placer != nil && e.placeOne(s.class, s.limit, &e.plans) {
-		return true
-	}
-	for i := range s.now {
-		if e.tryNode(topology.NodeID(s.now[i].node), e.now, gres.PassAny) {
+	first := gres.PassAny
+	if e.placement.placer != nil {
+		if e.choosePlace() {
 			return true
+		}
+		first = s.class.firstPass // the policy has not seen nodes of which cores are reserved
+	}
+	for pass := first; pass <= gres.PassAny; pass++ {
+		for i := range s.now {
+			if e.tryNode(topology.NodeID(s.now[i].node), e.now, pass) {
+				return true
+			}
 		}
 	}
 	for i := range s.now {
