@@ -101,12 +101,17 @@ func (p *Parameters) advance(f resvFlags, start, end Time) (Time, Time) {
 }
 
 // occurrence is the first occurrence that ends after t of a span that repeats.
-// Weeks that lie in between are skipped at once.
+// Weeks that lie in between are skipped at once, or centuries if they are more
+// than a duration can tell.
 func (p *Parameters) occurrence(f resvFlags, start, end, t Time) (Time, Time) {
-	if weeks := int(t.Sub(end)/(7*day)) - 1; weeks > 0 && f&resvRecurs != 0 {
+	for end < Never && f&resvRecurs != 0 {
+		weeks := int(t.Sub(end)/(7*day)) - 1
+		if weeks <= 0 {
+			break
+		}
 		start, end = p.addDays(start, 7*weeks), p.addDays(end, 7*weeks)
 	}
-	for end <= t {
+	for end <= t && end < Never {
 		start, end = p.advance(f, start, end)
 	}
 	return start, end

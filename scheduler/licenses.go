@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,16 +159,28 @@ func (l *licenses) parse(text string) (u licenseUse, err error) {
 		if l.pools[pool].scope != ScopeCluster {
 			u.scoped = true
 		}
-		if i := slices.IndexFunc(u.asks, func(a licenseAsk) bool { return a.pool == pool }); i >= 0 && !u.or {
-			u.asks[i].count += n
-		} else {
+		if u.or {
 			u.asks = append(u.asks, licenseAsk{pool, n})
+		} else {
+			u.asks = addAsk(u.asks, licenseAsk{pool, n})
 		}
 	}
 	if u.or && u.scoped {
 		return u, fmt.Errorf("licences %q: alternatives of racks or nodes: %w", text, ErrLicense)
 	}
 	return u, nil
+}
+
+// addAsk adds to what is asked of a pool, or asks it first; too much to count stays
+// the most that can be.
+func addAsk(asks []licenseAsk, a licenseAsk) []licenseAsk {
+	for i := range asks {
+		if asks[i].pool == a.pool {
+			asks[i].count += min(a.count, math.MaxInt64-asks[i].count)
+			return asks
+		}
+	}
+	return append(asks, a)
 }
 
 // parseAmount reads a number with an optional suffix K, M, G or T.
@@ -195,7 +208,9 @@ func (e *engine) usesOf(s *JobSpec) (licenseUse, error) {
 	if err == nil && u.or {
 		err = fmt.Errorf("licences %q with burst buffers: %w", s.Licenses, ErrLicense)
 	}
-	u.asks = append(u.asks, bb...)
+	for _, a := range bb {
+		u.asks = addAsk(u.asks, a)
+	}
 	return u, err
 }
 

@@ -279,6 +279,9 @@ func (e *engine) addReservation(now Time, s *ReservationSpec) error {
 	if err == nil {
 		err = e.pickReservation(&x, -1)
 	}
+	if err == nil {
+		err = e.checkReservedLicenses(&x, -1)
+	}
 	if err != nil {
 		return fmt.Errorf("scheduler: make reservation %q: %w", s.Name, err)
 	}
@@ -294,14 +297,21 @@ func (e *engine) addReservation(now Time, s *ReservationSpec) error {
 	return nil
 }
 
-// resvName makes a name up: the first of the access lists and a number.
+// resvName makes a name up that none has: the first of the access lists and a
+// number, from that of x on.
 func (e *engine) resvName(x *reservation) string {
+	first := "resv"
 	for _, l := range [][]string{x.spec.Users, x.spec.Groups, x.spec.Accounts, x.spec.QOS, x.spec.Partitions} {
 		if len(l) > 0 {
-			return fmt.Sprintf("%s_%d", strings.TrimPrefix(l[0], "-"), x.id)
+			first = strings.TrimPrefix(l[0], "-")
+			break
 		}
 	}
-	return fmt.Sprintf("resv_%d", x.id)
+	for n := x.id; ; n++ {
+		if name := fmt.Sprintf("%s_%d", first, n); e.resvByName(name) < 0 {
+			return name
+		}
+	}
 }
 
 // dropReservation forgets a reservation.

@@ -63,7 +63,7 @@ func (e *engine) pickNamed(x *reservation, at int, want *resvWant) error {
 func (e *engine) namedNodes(x *reservation) error {
 	x.flags |= resvSpecNodes
 	if !strings.EqualFold(x.spec.Nodes, "ALL") {
-		list, err := e.nodeList("reserved nodes", x.spec.Nodes)
+		list, err := e.reservedList(x.spec.Nodes)
 		if err == nil {
 			x.nodes.Copy(list)
 		}
@@ -74,12 +74,20 @@ func (e *engine) namedNodes(x *reservation) error {
 		x.flags |= resvAllNodes
 		return nil
 	}
-	p, ok := e.partByKey[x.spec.Partition]
-	if !ok {
-		return fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
+	p, err := e.partNamed(x.spec.Partition)
+	if err == nil {
+		x.nodes.Copy(&e.parts[p].nodes)
 	}
-	x.nodes.Copy(&e.parts[p].nodes)
-	return nil
+	return err
+}
+
+// reservedList reads a hostlist that names a node at least.
+func (e *engine) reservedList(hosts string) (*topology.NodeSet, error) {
+	list, err := e.nodeList("reserved nodes", hosts)
+	if err == nil && (list == nil || list.Empty()) {
+		err = fmt.Errorf("nodes %q: %w", hosts, ErrUnknownNode)
+	}
+	return list, err
 }
 
 // busyPast reports whether a job on node n, other than those of reservation
@@ -96,18 +104,13 @@ func (e *engine) busyPast(n topology.NodeID, t Time, at int) bool {
 
 // resvPart is the partition from which nodes are chosen.
 func (e *engine) resvPart(x *reservation) (int32, error) {
-	part := e.defPart
 	if x.spec.Partition != "" {
-		p, ok := e.partByKey[x.spec.Partition]
-		if !ok {
-			return -1, fmt.Errorf("partition %q: %w", x.spec.Partition, ErrUnknownPartition)
-		}
-		part = p
+		return e.partNamed(x.spec.Partition)
 	}
-	if part < 0 {
+	if e.defPart < 0 {
 		return -1, fmt.Errorf("no partition given and none is the default: %w", ErrUnknownPartition)
 	}
-	return part, nil
+	return e.defPart, nil
 }
 
 // candidates are the sets of nodes from which a reservation by count is chosen,

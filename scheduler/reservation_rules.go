@@ -36,6 +36,9 @@ type resvDevice struct {
 
 // readReservation checks what needs no look at nodes.
 func (e *engine) readReservation(now Time, s *ReservationSpec) (x reservation, err error) {
+	if err := e.checkAsked(s); err != nil {
+		return x, err
+	}
 	if err := e.checkAccess(s); err != nil {
 		return x, err
 	}
@@ -89,18 +92,23 @@ func (e *engine) readSpan(now Time, x *reservation) error {
 	if x.start == 0 {
 		x.start = now
 	}
+	lasts := x.start.Add(min(s.Duration, resvYear))
 	switch x.end = s.End; {
 	case s.End == 0 && s.Duration <= 0:
 		return fmt.Errorf("no end and no duration: %w", ErrSpec)
 	case s.End == 0:
-		x.end = x.start.Add(min(s.Duration, resvYear))
+		x.end = lasts
+	case s.Duration > 0 && s.End != lasts:
+		return fmt.Errorf("end %d and duration %s differ: %w", s.End, s.Duration, ErrSpec)
 	}
 	past := x.start < now.Add(-resvPast) && (x.flags&resvRecurs == 0 || x.flags&resvForceStart == 0)
 	switch {
 	case x.start >= x.end:
 		return fmt.Errorf("it ends before it starts: %w", ErrReservationTime)
-	case past, x.end <= now:
-		return ErrReservationTime
+	case past:
+		return fmt.Errorf("start %d is past: %w", x.start, ErrReservationTime)
+	case x.end <= now:
+		return fmt.Errorf("end %d is past: %w", x.end, ErrReservationTime)
 	}
 	if x.flags&resvFloat != 0 {
 		x.offset = max(x.start-now, 0)
@@ -189,7 +197,7 @@ func (e *engine) licensesOf(s *ReservationSpec) ([]licenseAsk, error) {
 		}
 		pool := e.licenses.find(name)
 		if pool < 0 {
-			return fmt.Errorf("%s/%s: %w", kind, name, ErrLicense)
+			return fmt.Errorf("TRES %s: %w", name, ErrLicense)
 		}
 		asks = append(asks, licenseAsk{pool, n})
 		return nil
@@ -201,13 +209,16 @@ func (e *engine) licensesOf(s *ReservationSpec) ([]licenseAsk, error) {
 	if err != nil {
 		return nil, err
 	}
-	asks = append(asks, bb...)
-	for _, a := range asks {
-		if a.count > e.licenses.pools[a.pool].total {
-			return nil, fmt.Errorf("licences %q: %w", s.Licenses, ErrLicense)
+	var sums []licenseAsk
+	for _, a := range append(asks, bb...) {
+		sums = addAsk(sums, a)
+	}
+	for _, a := range sums {
+		if p := &e.licenses.pools[a.pool]; a.count > p.total {
+			return nil, fmt.Errorf("licence %q: %d of %d: %w", p.name, a.count, p.total, ErrLicense)
 		}
 	}
-	return asks, nil
+	return sums, nil
 }
 
 // checkAccess refuses a reservation that nobody could use, lists that allow and

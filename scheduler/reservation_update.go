@@ -111,12 +111,9 @@ func (e *engine) updateReservation(now Time, u *ReservationUpdate) error {
 	if err := e.changeNodes(&y, at, u); err != nil {
 		return fail(err)
 	}
-	for i := range e.resv.all {
-		o := &e.resv.all[i]
-		moved := y.start != x.start || y.end != x.end || !y.nodes.Equal(&x.nodes)
-		if moved && i != at && len(y.cores) == 0 && len(o.cores) == 0 && (y.flags|o.flags)&(resvMaint|resvOverlap) == 0 &&
-			o.nodes.Intersects(&y.nodes) && e.coincide(&y, o) {
-			return fail(fmt.Errorf("with %q: %w", o.spec.Name, ErrReservationOverlap))
+	if y.start != x.start || y.end != x.end || !y.nodes.Equal(&x.nodes) || u.Licenses != nil || u.TRES != nil || (y.flags^x.flags)&(resvMaint|resvRecurs) != 0 {
+		if err := e.checkOthers(&y, at); err != nil {
+			return fail(err)
 		}
 	}
 	e.now = max(e.now, now)
@@ -175,7 +172,7 @@ func (e *engine) changeSpec(y *reservation, u *ReservationUpdate) error {
 	if (old^y.flags)&resvFloat != 0 || old&^y.flags&kept != 0 {
 		return ErrReservationFlags
 	}
-	if err := e.checkAccess(s); err != nil {
+	if err := errors.Join(e.checkAsked(s), e.checkAccess(s)); err != nil {
 		return err
 	}
 	return e.checkResvFlags(y)
@@ -196,7 +193,7 @@ func (e *engine) changeSpan(now Time, y *reservation, u *ReservationUpdate) erro
 		case y.start <= now && y.flags&resvFloat == 0:
 			return fmt.Errorf("it has begun: %w", ErrReservationTime)
 		case *u.Start < now.Add(-resvPast):
-			return ErrReservationTime
+			return fmt.Errorf("start %d is past: %w", *u.Start, ErrReservationTime)
 		}
 		y.start = *u.Start
 		y.end = y.start.Add(long)
@@ -211,8 +208,11 @@ func (e *engine) changeSpan(now Time, y *reservation, u *ReservationUpdate) erro
 	if u.Extend != nil {
 		y.end = y.end.Add(*u.Extend)
 	}
-	if y.end <= y.start || y.end <= now {
-		return ErrReservationTime
+	switch {
+	case y.end <= y.start:
+		return fmt.Errorf("it ends before it starts: %w", ErrReservationTime)
+	case y.end <= now:
+		return fmt.Errorf("end %d is past: %w", y.end, ErrReservationTime)
 	}
 	if y.flags&resvFloat != 0 {
 		y.offset = max(y.start-now, 0)
@@ -223,41 +223,38 @@ func (e *engine) changeSpan(now Time, y *reservation, u *ReservationUpdate) erro
 
 // changeNodes gives a reservation other nodes, more or fewer.
 func (e *engine) changeNodes(y *reservation, at int, u *ReservationUpdate) error {
-	if (u.Nodes != nil || u.NodeCount != nil) && len(y.cores) > 0 {
+	count, err := e.countAsked(y, u)
+	if err != nil {
+		return err
+	}
+	if (u.Nodes != nil || count != nil) && len(y.cores) > 0 {
 		return ErrReservationCores
 	}
 	had := y.nodes.Clone()
-	if u.Nodes != nil {
-		if err := e.changeNamed(y, u.Nodes); err != nil {
-			return err
-		}
+	switch {
+	case u.Nodes != nil:
+		err = e.changeNamed(y, u.Nodes)
+	case u.Partition != nil && y.follows():
+		err = e.namedNodes(y)
 	}
-	switch n := u.NodeCount; {
-	case n == nil:
-	case *n <= 0:
-		return fmt.Errorf("%d nodes: %w", *n, ErrUnknownNode)
-	case int(*n) < y.nodes.Count():
-		e.shrink(y, int(*n))
-	case int(*n) > y.nodes.Count():
-		part, err := e.resvPart(y)
-		if err != nil {
-			return err
-		}
-		sets, err := e.candidates(y, at, part)
-		if err != nil {
-			return err
-		}
-		more := int(*n) - y.nodes.Count()
-		if !slices.ContainsFunc(sets, func(s *topology.NodeSet) bool { return e.growBy(y, at, part, more, s) }) {
-			return ErrReservationBusy
-		}
+	if err == nil && count != nil {
+		err = e.changeCount(y, at, *count)
 	}
-	if u.NodeCount != nil && u.Nodes == nil {
-		y.spec.NodeCount = *u.NodeCount
+	if err != nil {
+		return err
 	}
-	if u.Nodes != nil || y.flags&resvSpecNodes != 0 && u.NodeCount != nil {
+	if count != nil && u.Nodes == nil {
+		y.spec.NodeCount = *count
+	}
+	if (u.Nodes != nil || y.flags&resvSpecNodes != 0 && count != nil) && !(count == nil && y.follows()) {
 		y.spec.Nodes, y.spec.NodeCount = string(e.names.AppendSet(nil, &y.nodes)), 0
-		y.counted = false
+		y.flags &^= resvAllNodes | resvPartNodes
+	}
+	y.counted = y.counted && y.spec.Nodes == ""
+	if u.TRES != nil || len(y.devices) > 0 && !y.nodes.Equal(had) {
+		if err := e.changeDevices(y, at); err != nil {
+			return err
+		}
 	}
 	if y.flags&resvIgnoreJobs == 0 {
 		for n := range y.nodes.All() {
@@ -269,6 +266,62 @@ func (e *engine) changeNodes(y *reservation, at int, u *ReservationUpdate) error
 	return nil
 }
 
+// countAsked is how many nodes a reservation is to have from now on, nil for as
+// many as it has; TRES may say so. It refuses to change what is held of cores.
+func (e *engine) countAsked(y *reservation, u *ReservationUpdate) (*int32, error) {
+	count := u.NodeCount
+	if u.TRES != nil {
+		w, err := e.wantOf(&ReservationSpec{TRES: *u.TRES})
+		switch {
+		case err != nil:
+			return nil, err
+		case len(w.cores) > 0:
+			return nil, ErrReservationCores
+		case w.nodes > 0 && count == nil:
+			count = &w.nodes
+		}
+	}
+	if count != nil && *count <= 0 {
+		return nil, fmt.Errorf("%d nodes: %w", *count, ErrUnknownNode)
+	}
+	return count, nil
+}
+
+// changeCount resizes a reservation to n nodes.
+func (e *engine) changeCount(y *reservation, at int, n int32) error {
+	more := int(n) - y.nodes.Count()
+	if more <= 0 {
+		e.shrink(y, int(n))
+		return nil
+	}
+	part, err := e.resvPart(y)
+	if err != nil {
+		return err
+	}
+	sets, err := e.candidates(y, at, part)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(sets, func(s *topology.NodeSet) bool { return e.growBy(y, at, part, more, s) }) {
+		return ErrReservationBusy
+	}
+	return nil
+}
+
+// changeDevices follows a change of the devices that a reservation holds, or of its
+// nodes: what was chosen by count is chosen anew where its nodes have too few.
+func (e *engine) changeDevices(y *reservation, at int) error {
+	want, err := e.wantOf(&y.spec)
+	if err != nil {
+		return err
+	}
+	y.devices = nil
+	if err = e.capDevices(y, &want); err == nil || !y.counted {
+		return err
+	}
+	return e.pickReservation(y, at)
+}
+
 // changeNamed sets, adds or removes named nodes.
 func (e *engine) changeNamed(y *reservation, c *ListChange) error {
 	hosts := strings.Join(c.Names, ",")
@@ -276,8 +329,8 @@ func (e *engine) changeNamed(y *reservation, c *ListChange) error {
 		y.spec.Nodes = hosts
 		return e.namedNodes(y)
 	}
-	list, err := e.nodeList("reserved nodes", hosts)
-	if err != nil || list == nil {
+	list, err := e.reservedList(hosts)
+	if err != nil {
 		return err
 	}
 	if c.Op == "+" {
@@ -289,6 +342,7 @@ func (e *engine) changeNamed(y *reservation, c *ListChange) error {
 	if y.nodes.Empty() {
 		return fmt.Errorf("no nodes left: %w", ErrUnknownNode)
 	}
+	y.spec.Nodes = string(e.names.AppendSet(nil, &y.nodes))
 	return nil
 }
 
