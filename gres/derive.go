@@ -304,6 +304,7 @@ func (d *derivation) flags() {
 	set(o.Overcommit, Overcommit)
 	set(o.Exclusive || p.WholeNodes, WholeNode)
 	set(p.StrictSocketLimit, StrictSocketLimit)
+	set(p.LooseGPUMem, LooseGPUMem)
 	if p.AllowSpec && o.CoreSpec >= 0 {
 		r.Flags |= HasCoreSpec | WholeNode
 		r.SpecCount = int16(o.CoreSpec)

@@ -102,7 +102,7 @@ type Params struct {
 	// WholeNodes says that the partition gives nodes whole
 	// (OverSubscribe=EXCLUSIVE, Exclusive=NODE).
 	WholeNodes bool
-	// Links and StrictSocketLimit are carried into the request.
-	Links             LinkPolicy
-	StrictSocketLimit bool
+	// Links, StrictSocketLimit and LooseGPUMem are carried into the request.
+	Links                          LinkPolicy
+	StrictSocketLimit, LooseGPUMem bool
 }

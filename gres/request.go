@@ -95,6 +95,10 @@ const (
 	HasThreadSpec
 	// ManyTasksPerSharing turns the cluster default of OneTaskPerSharing off.
 	ManyTasksPerSharing
+	// LooseGPUMem does not look again, once devices are chosen, whether a node
+	// has the memory that goes with them: a defect of Slurm, which counts
+	// memory per GPU only while it looks for nodes.
+	LooseGPUMem
 	// memRaised says that a memory limit raised NodeCPUs.
 	memRaised
 )

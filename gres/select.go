@@ -181,7 +181,7 @@ func Select(dst []Grant, nodes []Chosen, r *Request, pass Pass, need int, s *Scr
 		sortDevices(nodes[i].Node.Shape, r, &dst[i])
 		s.charge(&dst[i], &nodes[i], r, i)
 		// Rounding up to cores and sockets may cost memory that is not there.
-		if dst[i].MemMiB > nodes[i].Node.Shape.FreeMem(nodes[i].Node.Row) {
+		if dst[i].MemMiB > nodes[i].Node.Shape.FreeMem(nodes[i].Node.Row) && !(r.Mem == MemPerGPU && r.Has(LooseGPUMem)) {
 			return RefuseMemory
 		}
 	}

@@ -211,7 +211,7 @@ func (e *engine) params(p *partition) gres.Params {
 		Partition:     gres.MemDefaults{PerCPU: d.DefMemPerCPU, PerNode: d.DefMemPerNode, PerGPU: d.DefMemPerGPU},
 		Cluster:       gres.MemDefaults{PerCPU: c.DefMemPerCPU, PerNode: c.DefMemPerNode, PerGPU: c.DefMemPerGPU},
 		WholeNodes:    p.spec.Exclusive == ExclusiveNode || p.spec.Oversubscribe == "EXCLUSIVE",
-		Links:         gres.LinkBest, StrictSocketLimit: true,
+		Links:         gres.LinkBest, StrictSocketLimit: true, LooseGPUMem: e.cfg.Defects,
 	}
 	if g.DefCPUsPerGPU == 0 {
 		g.DefCPUsPerGPU = c.DefCPUPerGPU

@@ -123,8 +123,8 @@ func (e *engine) reachOf(rec record, within *topology.NodeSet) reach {
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
 	x := reach{within: within, need: max(int(c.min), 1), steps: int64(within.Count()) + 1}
-	if c.shares || e.sharing {
-		x.need = 0 // rows of cores are tried that the pool does not know
+	if c.shares || e.sharing || c.one && e.cfg.Defects {
+		x.need = 0 // the pool does not know rows of cores, nor that devices of nodes passed by count
 		return x
 	}
 	o.may.AndOf(e.mayServe(j.classes[rec.pair]), within)
