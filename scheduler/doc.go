@@ -39,8 +39,7 @@
 // Refused with [ErrUnsupported] until built: arrays, heterogeneous jobs,
 // dependencies on tasks, on burst buffers and of the kind expand, cohorts, shares
 // on nodes of counts, resizing, adding and removing partitions at run time,
-// nodes that join a torus. Plans do not know what
-// racks and nodes have to give beside cores (ScopeUnit, ScopeNode) at instants to come.
+// nodes that join a torus.
 // Plans do not count on topology units that a job has to itself (exclusive=topo)
 // coming free at its end, and claims of devices (gres.Claim) are not part of a
 // job's specification.

@@ -32,7 +32,7 @@ var sharedPaths = regexp.MustCompile(`^(` + strings.Join([]string{
 	`cfg\.(Nodes|NodeSets|GresTypes|TRES|Topologies|Cohorts|Reservations)`,
 	`cfg\.(Accounts|QOS|Partitions|Licenses|Parameters)\b.+`, `par\..*`, `parts\[\]\.spec\..*`, `resv\.all\[\]\.spec\..*`,
 	// What New makes of them.
-	`partByKey`, `totalCPUs`, `scopes`, `trackedKinds`, `parts\[\]\.views`, `licenses\.pools\[\]\.unitOf`,
+	`partByKey`, `totalCPUs`, `scopes`, `trackedKinds`, `parts\[\]\.views`, `licenses\.pools\[\]\.(unitOf|first|members)`,
 	`pre\.(qos|ids|parts|circle)`, `pre\.qos\[\]\.Preempt`, `rank\.cfg\.Weights\.TRES`, `rank\.cluster\..*`, `rank\.mf\.cfg\.Weights\.TRES`,
 	// What a class asks, and of jobs.
 	`classes\.rows\[\]\.(nodes|list|required|tres|fit\.Sizes|fit\.TotalCPUs).*`, `jobs\.rows\[\]\.(parts|classes|licenses\.asks)`,

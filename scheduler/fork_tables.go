@@ -90,6 +90,7 @@ func (p *planner) fork(a *arenas) planner {
 	}
 	f.nodes, f.vacant, f.stale, f.own, f.only = forkSet(&p.nodes), forkSet(&p.vacant), forkSet(&p.stale), forkSet(&p.own), forkSet(&p.only)
 	f.spots = forkSet(&p.spots)
+	f.units = nil
 	f.cal, f.nextAt, f.weight = slices.Clone(p.cal), slices.Clone(p.nextAt), slices.Clone(p.weight)
 	var steps arena[step]
 	for n := range f.cal {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/berth-sched/berth/gres"
+	"github.com/berth-sched/berth/topology"
 )
 
 // licenses are the pools of what is counted beside nodes: the cluster's licences
@@ -28,6 +29,8 @@ type licensePool struct {
 	units          []licenseUnit
 	spec           int32 // in cfg.Licenses
 	free, freeNext []int64
+	first          []int32           // by unit: where its nodes begin in members
+	members        []topology.NodeID // of the units
 }
 
 // A licenseUnit is what one rack or node has.
@@ -85,6 +88,9 @@ func (e *engine) setPool(spec, at int32) error {
 		p.units[u].used = old.units[u].used
 	}
 	*old = p
+	if int(at) < len(e.plans.units) {
+		e.plans.units[at] = nil
+	}
 	return nil
 }
 
@@ -115,6 +121,7 @@ func (e *engine) addUnits(p *licensePool, s *LicenseSpec) error {
 		}
 	}
 	p.free, p.freeNext = make([]int64, len(p.units)), make([]int64, len(p.units))
+	p.listMembers()
 	p.total = 0
 	for _, u := range p.units {
 		p.total = max(p.total, u.total)
@@ -246,6 +253,7 @@ func (e *engine) burstBuffers(text string) ([]licenseAsk, error) {
 // nodes it takes that much for each node that it holds.
 func (e *engine) useLicenses(j *job, sign int64) {
 	u := &j.licenses
+	e.staleUnits(u, j.alloc)
 	for i, a := range u.asks {
 		p := &e.licenses.pools[a.pool]
 		switch {

@@ -118,7 +118,7 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 		s.refusal = f.refusal
 		return false
 	}
-	c = e.openFit(rec)
+	c = e.openFit(rec, plans)
 	s.found = e.placeReserved(c, limit, plans)
 	e.releaseReserved()
 	switch {
@@ -134,8 +134,9 @@ func (e *engine) tryNow(rec record, plans *planner) bool {
 	return s.found
 }
 
-// openFit readies the set of nodes that a record may use.
-func (e *engine) openFit(rec record) *class {
+// openFit readies the set of nodes that a record may use, beside plans if there
+// are any.
+func (e *engine) openFit(rec record, plans *planner) *class {
 	s := &e.try
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
@@ -155,7 +156,11 @@ func (e *engine) openFit(rec record) *class {
 	if s.kept = e.keepApart(&s.within, j, int(rec.pair), e.now); s.kept {
 		s.narrow = true
 	}
-	e.keepReserved(rec, e.now, e.timeLimit(j, int(rec.pair)))
+	limit := e.timeLimit(j, int(rec.pair))
+	e.keepReserved(rec, e.now, limit)
+	if plans != nil && plans.live > 0 {
+		e.keepBeside(rec, limit)
+	}
 	s.waited = 0
 	if c.fit.Switches > 0 {
 		j.firstTry = min(j.firstTry, e.now)

@@ -96,7 +96,7 @@ type planner struct {
 	own          topology.NodeSet // nodes whose bounds do not count in a search
 	owned        []topology.NodeID
 	only         topology.NodeSet
-	spots        topology.NodeSet  // of choosePlace
+	spots        topology.NodeSet  // of choosePlace and onlyReady
 	log          []topology.NodeID // nodes on which something has become free in this pass
 	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
 	order        []int32           // booked plans in order of the queue
@@ -106,6 +106,7 @@ type planner struct {
 	moved        bool  // this sweep changed something
 	licensed     []licenseTurn
 	licenseStale bool
+	units        [][]unitFuture // by pool and unit; nil before the first is asked for
 	turns        []turn
 	row          []uint64
 }
@@ -200,6 +201,7 @@ func (e *engine) dropPlan(id int32) {
 		for i := range x.grants {
 			p.vacate(x.grants[i].node)
 		}
+		e.noteAround(&e.jobs.rows[x.row].licenses, x.grants)
 		e.unlist(id)
 	} else if p.inPass {
 		e.leave(x)
@@ -232,6 +234,7 @@ func (e *engine) list(id int32) {
 		p.nodes.Add(n)
 	}
 	x.booked, p.licenseStale = true, true
+	e.staleUnits(&e.jobs.rows[x.row].licenses, x.grants)
 	p.live++
 }
 
@@ -248,6 +251,7 @@ func (e *engine) unlist(id int32) {
 		}
 	}
 	x.booked, p.licenseStale = false, true
+	e.staleUnits(&e.jobs.rows[x.row].licenses, x.grants)
 	p.live--
 }
 

@@ -38,6 +38,7 @@ func (e *engine) leave(x *plan) {
 	for i := range x.grants {
 		e.freeNode(x.grants[i].node)
 	}
+	e.noteAround(&e.jobs.rows[x.row].licenses, x.grants)
 }
 
 // freeNode notes in a pass that something on node n has become free.
@@ -77,7 +78,7 @@ func (e *engine) fitsBack(x *plan) bool {
 			return false
 		}
 	}
-	return e.licensedFrom(x.start) == x.start
+	return e.licensedFrom(x.start) == x.start && e.guardsLet(x)
 }
 
 // searchRow is what is in use on node n at any time of the search's limit from
@@ -173,6 +174,7 @@ func (e *engine) syncPlans() {
 	if len(e.resv.all) > 0 && e.loose() {
 		e.breakReserved()
 	}
+	e.breakScoped()
 	e.catchUp()
 	p.log = p.log[:0]
 	for n := range p.vacant.All() {

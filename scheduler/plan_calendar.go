@@ -177,6 +177,8 @@ func (e *engine) touchJob(j *job) {
 	for i := range j.alloc {
 		e.plans.vacate(j.alloc[i].node)
 	}
+	e.staleUnits(&j.licenses, j.alloc)
+	e.noteAround(&j.licenses, j.alloc)
 }
 
 // rebuild makes the calendar of a node anew. Plans that do not fit any more

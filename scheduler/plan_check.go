@@ -34,6 +34,7 @@ func (e *engine) checkPlans(fail func(string, ...any)) {
 			}
 		}
 	}
+	e.checkUnits(fail)
 	if live != p.live {
 		fail("%d plans are booked, %d counted", live, p.live)
 	}

@@ -58,11 +58,12 @@ type planSearch struct {
 	tries  int64   // times that nodes were chosen
 	block  []int32 // reservations that keep others off their nodes
 	cores  []int32 // reservations of cores
-	mine   int     // the job's reservation, -1 none
-	told   bool    // why says what the topology said of now
-	one    bool    // any one node does
-	varies bool    // what nodes give matters, not only how many do
-	fresh  bool    // nodes have come since they were last tried
+	guards guards
+	mine   int  // the job's reservation, -1 none
+	told   bool // why says what the topology said of now
+	one    bool // any one node does
+	varies bool // what nodes give matters, not only how many do
+	fresh  bool // nodes have come since they were last tried
 	why    topology.Refusal
 }
 
@@ -187,7 +188,8 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 	if j := &e.jobs.rows[s.record.row]; e.claiming(j) {
 		e.keepOwn(j)
 	}
-	e.keepScoped(&e.jobs.rows[s.record.row], e.now)
+	e.keepServed(&e.jobs.rows[s.record.row])
+	s.guards = e.guardsOf(&s.record)
 	e.keepApart(&t.within, &e.jobs.rows[s.record.row], int(s.record.pair), e.now)
 	e.blockReserved()
 	for _, n := range p.owned {
@@ -302,6 +304,12 @@ func (e *engine) lookAt(x *candidate) {
 	}
 	if len(s.block) > 0 {
 		if at := e.clearFrom(n, start); at > start {
+			s.push(candidate{at: at, node: x.node, weight: x.weight, kind: candLater})
+			return
+		}
+	}
+	if s.guards != 0 {
+		if at := e.guardFrom(n, start); at > start {
 			s.push(candidate{at: at, node: x.node, weight: x.weight, kind: candLater})
 			return
 		}
@@ -438,6 +446,12 @@ func (e *engine) tryAll(t Time, want int) bool {
 			s.push(candidate{at: r.last + 1, node: int32(r.node), kind: candLater})
 			continue
 		}
+		if s.guards != 0 {
+			if at := e.guardFrom(r.node, t); at > t {
+				s.push(candidate{at: at, node: int32(r.node), kind: candLater})
+				continue
+			}
+		}
 		s.ready[n] = r
 		n++
 	}
@@ -451,7 +465,13 @@ func (e *engine) tryAll(t Time, want int) bool {
 	}
 	if t == e.now && c.required != nil {
 		// What the others are asked depends on the required ones.
-		return e.tried(t, e.place(c, &attempt{at: t, limit: s.limit, plans: &e.plans}))
+		e.onlyReady(false)
+		if w.uses != nil {
+			e.scopeOver(w.uses, &w.within, t, s.limit)
+		}
+		ok := e.place(c, &attempt{at: t, limit: s.limit, plans: &e.plans})
+		e.onlyReady(true)
+		return e.tried(t, ok)
 	}
 	near := c.firstPass == gres.PassNear && t == e.now
 	w.fit.Clear()
@@ -474,6 +494,10 @@ func (e *engine) tryAll(t Time, want int) bool {
 	if n < want {
 		return false
 	}
+	if w.uses != nil {
+		e.scopeOver(w.uses, &w.fit, t, s.limit)
+		e.pruneScoped()
+	}
 	if c.fit.Switches > 0 {
 		j := &e.jobs.rows[s.record.row]
 		j.firstTry = min(j.firstTry, e.now)
@@ -491,6 +515,11 @@ func (e *engine) tried(t Time, ok bool) bool {
 	}
 	if t == e.now {
 		s.why = w.refusal
+	}
+	if w.uses != nil {
+		if at := e.nextServed(w.uses, t); at != Never {
+			s.push(candidate{at: at, kind: candAlarm})
+		}
 	}
 	if s.varies || w.refusal.Rule == topology.RuleShort {
 		next := Never

@@ -168,7 +168,7 @@ func mulCost(a, b int64) int64 {
 // false if so many are on no nodes, whoever goes.
 func (e *engine) propose(t *trial) ([]int32, int64, bool) {
 	k := &e.pre.cost
-	c := e.openFit(t.rec)
+	c := e.openFit(t.rec, t.plans)
 	g, want, sure := scarce(c)
 	d := preempt.Demand{Nodes: int(max(c.min, 1)), PerNode: want, Units: 1}
 	n := len(e.nodes)

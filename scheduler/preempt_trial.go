@@ -70,6 +70,7 @@ func (t *trial) take(r int32) {
 		t.e.useLicenses(j, -1)
 	}
 	j.flags |= flagAway
+	t.e.staleUnits(&j.licenses, j.alloc)
 	t.e.shareAway(j)
 	t.gone = append(t.gone, r)
 }
@@ -82,6 +83,7 @@ func (t *trial) putBack(at int) {
 			t.e.useLicenses(j, 1)
 		}
 		j.flags &^= flagAway
+		t.e.staleUnits(&j.licenses, j.alloc)
 		t.e.shareBack(j)
 	}
 	t.gone = t.gone[:at]
@@ -115,7 +117,7 @@ func (t *trial) Fits() bool {
 	if !e.licensesFree(&e.jobs.rows[t.rec.row], t.rec.resv, e.now, t.limit) {
 		return false
 	}
-	c := e.openFit(t.rec)
+	c := e.openFit(t.rec, t.plans)
 	ok := e.placeNow(c, t.limit, t.plans)
 	e.releaseReserved()
 	if ok {

@@ -64,6 +64,9 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	if rapid.Bool().Draw(t, "licences") {
 		c.Licenses = []scheduler.LicenseSpec{{Name: "lic", Total: 2}}
 	}
+	if rapid.IntRange(0, 2).Draw(t, "scopes") == 0 {
+		genScopes(t, &c)
+	}
 	return c
 }
 
@@ -158,6 +161,9 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 		j.Account = rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "account")
 		j.QOS = rapid.SampledFrom([][]string{nil, nil, {"normal"}, {"high"}}).Draw(t, "QOS")
 		j.Licenses = rapid.SampledFrom([]string{"", "", "lic", "lic:2", "lic:3|lic:1"}).Draw(t, "licences")
+	}
+	if rapid.IntRange(0, 3).Draw(t, "scoped") == 0 {
+		j.Licenses = rapid.SampledFrom(scopedAsks).Draw(t, "of racks and nodes")
 	}
 	if rapid.IntRange(0, 3).Draw(t, "features") == 0 {
 		j.Constraint = rapid.SampledFrom([]string{"", "g", "f*1", "[f|g]", "[g|f]", "[f*1&g*1]"}).Draw(t, "constraint")

@@ -1,0 +1,212 @@
+package scheduler_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/berth-sched/berth/scheduler"
+	"pgregory.net/rapid"
+)
+
+// A futureLaw drives jobs through a small cluster in which a start depends on more
+// than the nodes' own resources, passes at every end, and looks at all plans after
+// each pass.
+type futureLaw struct {
+	cfg     scheduler.Config
+	job     func(t *rapid.T, j *scheduler.JobSpec) // gives a job its wishes
+	check   func(t *rapid.T, v scheduler.View)     // what must hold of what runs; nil for nothing
+	s       scheduler.Scheduler
+	now     scheduler.Time
+	next    scheduler.JobID
+	ends    map[scheduler.JobID]scheduler.Time // of running jobs: their limits
+	planned map[scheduler.JobID]scheduler.Time
+}
+
+func (f *futureLaw) run(t *rapid.T) {
+	f.cfg.Nodes = []scheduler.NodeSpec{{Names: "n[0-5]", CoresPerSocket: 4}}
+	p := &f.cfg.Parameters
+	p.Plan.Promise = scheduler.PromiseKept // ranks do not move plans
+	p.Plan.Depth = rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t, "depth")
+	p.Plan.Fill = rapid.SampledFrom([]scheduler.Fill{scheduler.FillShortest, scheduler.FillRank}).Draw(t, "fill")
+	p.Plan.MaxSteps = rapid.SampledFrom([]int64{0, 0, 1}).Draw(t, "steps")
+	p.Select.NoMemory = true
+	var err error
+	if f.s, err = scheduler.New(f.cfg, nil); err != nil {
+		t.Fatal(err)
+	}
+	f.ends, f.planned = map[scheduler.JobID]scheduler.Time{}, map[scheduler.JobID]scheduler.Time{}
+	t.Repeat(map[string]func(*rapid.T){
+		"submit":  f.submit,
+		"submit2": f.submit,
+		"end": func(t *rapid.T) {
+			for id := scheduler.JobID(1); id <= f.next; id++ {
+				if _, ok := f.ends[id]; ok && rapid.Bool().Draw(t, "this one") {
+					f.ends[id] = f.now
+					break
+				}
+			}
+			f.pass(t)
+		},
+		"cancel": func(t *rapid.T) {
+			if id := scheduler.JobID(rapid.Uint64Range(1, 8).Draw(t, "job")); f.planned[id] != 0 {
+				f.apply(t, scheduler.Cancel(id))
+				delete(f.planned, id)
+			}
+		},
+		"restart": func(t *rapid.T) {
+			b, err := f.s.AppendSnapshot(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if f.s, err = scheduler.Restore(b, nil); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"fork": func(t *rapid.T) {
+			s, err := f.s.Fork()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.s = s
+		},
+		"pass": func(t *rapid.T) {
+			target := f.now.Add(time.Duration(rapid.IntRange(0, 9).Draw(t, "seconds")) * time.Second)
+			for {
+				at := target
+				for _, end := range f.ends {
+					at = min(at, max(end, f.now))
+				}
+				f.now = at
+				f.pass(t)
+				if f.now < target {
+					continue
+				}
+				if left := scheduler.StartsLeft(f.s); len(left) > 0 {
+					t.Fatalf("at %d jobs %v fit beside what runs and is planned, and wait", f.now, left)
+				}
+				return
+			}
+		},
+	})
+}
+
+func (f *futureLaw) apply(t *rapid.T, ev scheduler.Event) {
+	if err := f.s.Apply(f.now, ev); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (f *futureLaw) submit(t *rapid.T) {
+	f.next++
+	spec := scheduler.JobSpec{
+		ID: f.next, Priority: rapid.Uint32Range(1, 3).Draw(t, "rank"), User: rapid.SampledFrom([]string{"ann", "bob"}).Draw(t, "user"),
+		TimeLimit: time.Duration(rapid.IntRange(1, 9).Draw(t, "limit")) * time.Second,
+	}
+	switch rapid.IntRange(0, 2).Draw(t, "form") {
+	case 0:
+		spec.MinNodes, spec.Exclusive = rapid.Int32Range(1, 4).Draw(t, "nodes"), scheduler.ExclusiveNode
+	case 1:
+		spec.MinNodes, spec.TasksPerNode = rapid.Int32Range(1, 3).Draw(t, "nodes"), rapid.Int32Range(1, 3).Draw(t, "tasks")
+	default:
+		spec.MinNodes, spec.Tasks, spec.CPUsPerTask = 1, 1, rapid.Int32Range(1, 4).Draw(t, "CPUs")
+	}
+	f.job(t, &spec)
+	f.apply(t, scheduler.Submit(&spec))
+}
+
+// pass lets what is at its end go, passes, and compares starts and plans with what
+// was promised.
+func (f *futureLaw) pass(t *rapid.T) {
+	for id := scheduler.JobID(1); id <= f.next; id++ {
+		if at, ok := f.ends[id]; ok && at <= f.now {
+			f.apply(t, scheduler.Ended(id, scheduler.JobEnd{}))
+			delete(f.ends, id)
+		}
+	}
+	for _, d := range f.s.Pass(f.now, nil) {
+		if at, ok := f.planned[d.Job]; ok && f.now > at {
+			t.Fatalf("job %d starts at %d, was planned for %d", d.Job, f.now, at)
+		}
+		delete(f.planned, d.Job)
+		f.ends[d.Job] = f.now.Add(d.Limit)
+	}
+	f.s.View(func(v scheduler.View) {
+		for j := range v.Jobs() {
+			if j.State != scheduler.StatePending {
+				continue
+			}
+			if was, ok := f.planned[j.ID]; ok && j.Start > was {
+				t.Fatalf("at %d job %d moves from %d to %d", f.now, j.ID, was, j.Start)
+			}
+			if delete(f.planned, j.ID); j.Planned {
+				f.planned[j.ID] = j.Start
+			}
+			if j.Planned && j.Start == scheduler.Never && f.cfg.Parameters.Plan.Depth == 0 {
+				t.Fatalf("at %d job %d has no planned start", f.now, j.ID)
+			}
+		}
+		if f.check != nil {
+			f.check(t, v)
+		}
+	})
+}
+
+// scopedLaw: jobs take watts of racks and bandwidth of nodes.
+func scopedLaw(t *rapid.T) {
+	f := &futureLaw{}
+	f.cfg.Licenses = []scheduler.LicenseSpec{
+		{Name: "watts", Scope: scheduler.ScopeUnit, Units: []scheduler.LicenseUnit{{Nodes: "n[0-2]", Total: 500}, {Nodes: "n[3-5]", Total: 300}}},
+		{Name: "net", Scope: scheduler.ScopeNode, Total: 10},
+	}
+	f.job = func(t *rapid.T, j *scheduler.JobSpec) {
+		j.Licenses = rapid.SampledFrom([]string{"", "watts:100", "watts:200", "watts:300", "net:4", "net:6,watts:100"}).Draw(t, "licences")
+		if j.Licenses == "watts:300" || j.Licenses == "watts:200" {
+			j.MinNodes = min(j.MinNodes, 2)
+		}
+	}
+	f.check = func(t *rapid.T, v scheduler.View) {
+		watts, net := [2]int{}, [6]int{}
+		for j := range v.Jobs() {
+			w, n := 0, 0
+			switch v.Spec(j.ID).Licenses {
+			case "watts:100":
+				w = 100
+			case "watts:200":
+				w = 200
+			case "watts:300":
+				w = 300
+			case "net:4":
+				n = 4
+			case "net:6,watts:100":
+				w, n = 100, 6
+			}
+			for _, a := range v.AppendAlloc(nil, j.ID) {
+				i := int(a.Node[1] - '0')
+				watts[i/3] += w
+				net[i] += n
+			}
+		}
+		if watts[0] > 500 || watts[1] > 300 {
+			t.Fatalf("racks give %v watts", watts)
+		}
+		for i, n := range net {
+			if n > 10 {
+				t.Fatalf("node %d gives %d of its net", i, n)
+			}
+		}
+	}
+	f.run(t)
+}
+
+// TestFutureLaws: what a start heeds beside the nodes' own resources plans heed at
+// their instants. No plan moves later, every job starts at its planned instant,
+// and after each pass nothing waits that would fit.
+func TestFutureLaws(t *testing.T) {
+	for _, law := range []struct {
+		name string
+		law  func(*rapid.T)
+	}{{"scoped", scopedLaw}} {
+		t.Run(fmt.Sprint(law.name), func(t *testing.T) { rapid.Check(t, law.law) })
+	}
+}
