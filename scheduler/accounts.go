@@ -302,7 +302,8 @@ func (e *engine) dropAssoc(id qos.AssocID, s *AssocSpec) error {
 	}
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; j.acct.assoc == id {
-			j.change().Account = s.Account
+			own := *j.own
+			own.Account, j.own = s.Account, &own
 			j.acct.assoc = 0
 		}
 	}

@@ -156,7 +156,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	if pendingOnly && j.state != StatePending {
 		return bad(j.state.String(), ErrJobState)
 	}
-	spec := *j.spec
+	spec := j.asked()
 	if u.Spec != nil {
 		if u.Spec.ID != j.id {
 			return bad("another id in Spec", ErrSpec)
@@ -165,7 +165,7 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	}
 	applyUpdate(&spec, u)
 	if j.running() {
-		j.spec = &spec
+		e.jobs.ask(j, &spec)
 		if u.TimeLimit != nil {
 			j.limit = *u.TimeLimit
 			j.end = j.start.Add(j.limit)
@@ -198,7 +198,8 @@ func (e *engine) updateJob(now Time, ev *Event, r int32) error {
 	e.holdClasses(classes)
 	e.dropClasses(r)
 	before := j.nameKey()
-	j.spec, j.user = &spec, e.users.intern(spec.User)
+	e.jobs.ask(j, &spec)
+	j.user = e.users.intern(spec.User)
 	if !slices.Equal(j.parts, parts) {
 		j.prios = j.prios[:0]
 	}

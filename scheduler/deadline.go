@@ -21,14 +21,14 @@ func (e *engine) leastTime(j *job) time.Duration {
 // lastStart is the last instant at which a pending job can start and end by its
 // deadline; Never if it has none (spec: backfill 8).
 func (e *engine) lastStart(j *job) Time {
-	if j.spec.Deadline == 0 {
+	if j.own.Deadline == 0 {
 		return Never
 	}
 	least := e.leastTime(j)
 	if least == Infinite {
 		return -1
 	}
-	return j.spec.Deadline - Time(least/time.Microsecond)
+	return j.own.Deadline - Time(least/time.Microsecond)
 }
 
 // watchDeadline makes the pass look at a pending job when it can no longer meet
@@ -42,7 +42,7 @@ func (e *engine) watchDeadline(r int32) {
 
 // checkDeadline refuses a job that is submitted too late for its deadline.
 func (e *engine) checkDeadline(now Time, s *JobSpec, parts []int32) error {
-	j := job{parts: parts, spec: s}
+	j := job{parts: parts, spec: s, own: ownOf(s)}
 	if max(now, s.Begin) > e.lastStart(&j) {
 		return fmt.Errorf("scheduler: submit job %d: deadline %d: %w", s.ID, s.Deadline, ErrDeadline)
 	}
@@ -72,10 +72,10 @@ func (e *engine) deadlineStale(t *timer) bool {
 // no longer than to its deadline. Profile Slurm counts whole minutes.
 func (e *engine) startLimit(j *job, pair int) time.Duration {
 	limit := e.timeLimit(j, pair)
-	if j.spec.Deadline == 0 || limit != Infinite && e.now.Add(limit) <= j.spec.Deadline {
+	if j.own.Deadline == 0 || limit != Infinite && e.now.Add(limit) <= j.own.Deadline {
 		return limit
 	}
-	left := j.spec.Deadline.Sub(e.now)
+	left := j.own.Deadline.Sub(e.now)
 	if e.cfg.Profile == ProfileSlurm {
 		left = left.Truncate(time.Minute)
 	}

@@ -54,7 +54,7 @@ func (e *engine) visitDepends(c *codec) {
 // readTerms makes the terms of a job that was read.
 func (e *engine) readTerms(c *codec, r int32) bool {
 	j := &e.jobs.rows[r]
-	d, err := ParseDependency(j.spec.Dependency)
+	d, err := ParseDependency(j.own.dependency())
 	if err != nil || j.state != StatePending || !j.depend.blocks() || j.depend.first != 0 {
 		return false
 	}

@@ -26,7 +26,7 @@ type singleJob struct {
 	row int32
 }
 
-func (j *job) nameKey() singleKey { return singleKey{j.user, j.spec.Name} }
+func (j *job) nameKey() singleKey { return singleKey{j.user, j.own.Name} }
 
 // watchNames starts the table.
 func (e *engine) watchNames() {

@@ -10,7 +10,7 @@ import (
 // reports whether it gives one. A circle is refused, also one that a new name
 // makes.
 func (e *engine) newDependency(now Time, j *job, spec *JobSpec, u *JobUpdate) (d Dependency, changed bool, err error) {
-	changed = u.Dependency != nil || spec.Dependency != j.spec.Dependency
+	changed = u.Dependency != nil || spec.Dependency != j.own.dependency()
 	if changed {
 		if d, err = e.readDependency(now, "update", spec); err != nil {
 			return d, true, err
@@ -22,7 +22,7 @@ func (e *engine) newDependency(now Time, j *job, spec *JobSpec, u *JobUpdate) (d
 			return d, false, err
 		}
 	}
-	if spec.Name != j.spec.Name || spec.User != j.spec.User {
+	if spec.Name != j.own.Name || spec.User != j.own.User {
 		for at := j.depend.first; at > 0; {
 			t := &e.depends.terms[at-1]
 			if t.fate == DependencyOpen {

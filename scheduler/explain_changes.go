@@ -65,7 +65,8 @@ func (e *engine) askLess(x *Explanation, rec record) {
 		x.Behind != 0 && e.cfg.Profile == ProfileSlurm {
 		return
 	}
-	base := e.jobs.rows[rec.row].spec
+	asked := e.jobs.rows[rec.row].asked()
+	base := &asked
 	try := func(text string, change func(*JobSpec) bool) bool {
 		spec := cloneSpec(base)
 		if !change(&spec) {
@@ -151,7 +152,7 @@ func (e *engine) startsAs(rec record, spec *JobSpec) (nodes string, ok bool) {
 // waitsForNothing reports whether partition limits let the record start.
 func (e *engine) waitsForNothing(rec record) bool {
 	j := &e.jobs.rows[rec.row]
-	return e.waitsFor(j.spec, j.parts[rec.pair], j.classes[rec.pair]) == ReasonNone
+	return e.waitsFor(j.spec, j.own, j.parts[rec.pair], j.classes[rec.pair]) == ReasonNone
 }
 
 // mostAsked is the largest count of devices that the job asks in one way.

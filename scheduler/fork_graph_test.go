@@ -19,7 +19,7 @@ type span struct {
 // sharedTypes are what forks share: these are never written once they are made.
 // TestForksShareNothing proves that what they hold stays as it is.
 var sharedTypes = map[string]bool{
-	"*scheduler.Registry": true, "*scheduler.JobSpec": true, "*scheduler.featureWish": true, "*scheduler.levelFit": true,
+	"*scheduler.Registry": true, "*scheduler.JobSpec": true, "*scheduler.jobOwn": true, "*scheduler.featureWish": true, "*scheduler.levelFit": true,
 	"*topology.Names": true, "*topology.Topologies": true, "*topology.Topology": true, "*topology.Levels": true, "*topology.fitter": true,
 	"*gres.Schema": true, "*gres.Shape": true, "*gres.Workload": true, "*priority.Billing": true,
 	"*qos.limits": true, "*qos.family": true, "*qos.access": true, "*uint16": true, "*time.Duration": true, "*float64": true,

@@ -69,7 +69,7 @@ func (t *jobTable) fork(a *arenas) jobTable {
 		}
 	}
 	f.free, f.ended = slices.Clone(t.free), slices.Clone(t.ended)
-	f.row = maps.Clone(t.row)
+	f.row, f.asks = maps.Clone(t.row), t.asks.fork()
 	return f
 }
 

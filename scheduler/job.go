@@ -67,9 +67,10 @@ type job struct {
 	shareRow  int16       // row of its partition that it lies in, from 1; 0 shares none
 
 	// These are never written in place, as forks share them; see change.
-	parts   []int32 // partitions it may run in, in its order
-	classes []int32 // class of each
-	spec    *JobSpec
+	parts   []int32  // partitions it may run in, in its order
+	classes []int32  // class of each
+	spec    *JobSpec // what it asks; what is its own is in own alone
+	own     *jobOwn
 
 	alloc []nodeGrant
 
@@ -84,13 +85,6 @@ type job struct {
 
 	acct     jobAccount
 	licenses licenseUse
-}
-
-// change gives the job a copy of its spec to write in.
-func (j *job) change() *JobSpec {
-	s := *j.spec
-	j.spec = &s
-	return &s
 }
 
 func (j *job) running() bool { return j.state == StateRunning || j.state == StateSuspended }
@@ -125,6 +119,8 @@ type jobTable struct {
 	// forgotten.
 	ended []int32
 	none  *JobSpec // of rows without a job
+	mine  *jobOwn  // theirs
+	asks  askTable
 }
 
 // find returns the row of id, -1 if there is none.
@@ -146,7 +142,7 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, spec: t.none, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
+	*j = job{id: id, spec: t.none, own: t.mine, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
 	t.row[id] = r
 	return r
 }
@@ -155,6 +151,6 @@ func (t *jobTable) add(id JobID) int32 {
 func (t *jobTable) drop(r int32) {
 	j := &t.rows[r]
 	delete(t.row, j.id)
-	j.id, j.gen, j.state, j.spec = 0, j.gen+1, StateNone, t.none
+	j.id, j.gen, j.state, j.spec, j.own = 0, j.gen+1, StateNone, t.none, t.mine
 	t.free = append(t.free, r)
 }

@@ -387,7 +387,7 @@ func (e *engine) appendLimits(dst []LimitBlock, j *job, pair int) []LimitBlock {
 // accountName and qosName are what a job is charged to, by name.
 func (e *engine) accountName(j *job) string {
 	if e.acct == nil || j.acct.assoc == 0 {
-		return j.spec.Account
+		return j.own.Account
 	}
 	return e.acct.l.AccountName(e.acct.l.Account(j.acct.assoc))
 }

@@ -48,7 +48,7 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 		return nil, err
 	}
 	e.jobs.row = make(map[JobID]int32)
-	e.jobs.none = new(JobSpec)
+	e.jobs.none, e.jobs.mine = new(JobSpec), new(jobOwn)
 	e.classes.ids = make(map[classKey]int32)
 	e.try.init(len(e.nodes))
 	e.plans.init(len(e.nodes))

@@ -5,8 +5,8 @@ import "slices"
 // mayEnter reports whether a partition takes jobs of this user: root alone,
 // members of its groups, jobs with a reservation (spec: backfill 3). Root is of
 // every group.
-func mayEnter(s *JobSpec, p *PartitionSpec) bool {
-	root := s.User == "root"
+func mayEnter(user string, s *JobSpec, p *PartitionSpec) bool {
+	root := user == "root"
 	switch {
 	case p.RootOnly && !root, p.ReqResv && len(s.Reservations) == 0:
 		return false

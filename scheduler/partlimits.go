@@ -15,7 +15,7 @@ func (e *engine) enforcePartLimits(s *JobSpec, parts, classes []int32) error {
 	over := ReasonNone
 	name := ""
 	for i := firstPlain(s); i < len(parts); i += 1 + firstPlain(s) {
-		switch why := e.waitsFor(s, parts[i], classes[i]); why {
+		switch why := e.waitsFor(s, ownOf(s), parts[i], classes[i]); why {
 		case ReasonNone, ReasonPartitionDown, ReasonPartitionInactive:
 			if mode == "ANY" {
 				return nil

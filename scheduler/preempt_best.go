@@ -122,7 +122,7 @@ func (e *engine) victimCost(u *runner) int64 {
 	}
 	x := &e.pre.cost.info
 	*x = VictimInfo{
-		Job: v.id, User: v.spec.User, Account: v.spec.Account, QOS: e.qosName(v), Priority: v.prio, Nodes: int32(len(v.alloc)),
+		Job: v.id, User: v.own.User, Account: v.own.Account, QOS: e.qosName(v), Priority: v.prio, Nodes: int32(len(v.alloc)),
 		CPUMilli: u.cpuMilli, GPUMilli: u.gpuMilli, Ran: e.now.Sub(v.start), Lost: v.unsaved(e.now), Evictions: v.evict.times,
 	}
 	return max(e.pre.cost.cost(x), 0)

@@ -32,7 +32,7 @@ func (e *engine) checkReservations(s *JobSpec) error {
 			return fmt.Errorf("reservation %q: %w", name, ErrReservationInvalid)
 		}
 		x := &e.resv.all[at]
-		if !e.lets(x, s) {
+		if !e.lets(x, s, ownOf(s)) {
 			return fmt.Errorf("reservation %q: %w", name, ErrReservationAccess)
 		}
 	}
@@ -41,23 +41,23 @@ func (e *engine) checkReservations(s *JobSpec) error {
 
 // lets reports whether the lists of users, groups and accounts let a job in. No
 // job uses a reservation that floats.
-func (e *engine) lets(x *reservation, s *JobSpec) bool {
+func (e *engine) lets(x *reservation, s *JobSpec, own *jobOwn) bool {
 	switch {
 	case x.flags&resvFloat != 0:
 		return false
-	case s.User == "root":
+	case own.User == "root":
 		return true
 	}
-	return admitsAny(x.spec.Users, s.User) && (len(x.spec.Groups) == 0 || admitsAny(x.spec.Groups, s.Groups...)) &&
-		(len(x.spec.Accounts) == 0 || admitsAny(x.spec.Accounts, e.accountLine(e.accountAsked(s))...))
+	return admitsAny(x.spec.Users, own.User) && (len(x.spec.Groups) == 0 || admitsAny(x.spec.Groups, s.Groups...)) &&
+		(len(x.spec.Accounts) == 0 || admitsAny(x.spec.Accounts, e.accountLine(e.accountAsked(own))...))
 }
 
 // accountAsked is the account that a job is charged to.
-func (e *engine) accountAsked(s *JobSpec) string {
-	if s.Account == "" && e.acct != nil {
-		return e.acct.defaultAccount(s.User)
+func (e *engine) accountAsked(o *jobOwn) string {
+	if o.Account == "" && e.acct != nil {
+		return e.acct.defaultAccount(o.User)
 	}
-	return s.Account
+	return o.Account
 }
 
 // accountLine is an account and those above it.
@@ -76,14 +76,14 @@ func (e *engine) accountLine(name string) []string {
 // admitsRecord reports whether a reservation lets a job in one partition in,
 // with the QOS it has.
 func (e *engine) admitsRecord(x *reservation, j *job, pair int) bool {
-	return j.spec.User == "root" || (len(x.spec.Partitions) == 0 || admitsAny(x.spec.Partitions, e.parts[j.parts[pair]].spec.Name)) &&
+	return j.own.User == "root" || (len(x.spec.Partitions) == 0 || admitsAny(x.spec.Partitions, e.parts[j.parts[pair]].spec.Name)) &&
 		(len(x.spec.QOS) == 0 || admitsAny(x.spec.QOS, e.qosName(j)))
 }
 
 // attracts reports whether a MAGNETIC reservation takes a job that asks for
 // none.
 func (e *engine) attracts(x *reservation, j *job) bool {
-	return x.flags&resvMagnetic != 0 && len(j.spec.Reservations) == 0 && j.spec.HetJob == 0 && e.lets(x, j.spec)
+	return x.flags&resvMagnetic != 0 && len(j.spec.Reservations) == 0 && j.spec.HetJob == 0 && e.lets(x, j.spec, j.own)
 }
 
 // mayDelete reports whether a user who is no operator may delete x: it says so,
@@ -117,7 +117,7 @@ func (e *engine) resvServes(s *JobSpec, ja *jobAccount, parts, classes []int32) 
 	if len(s.Reservations) == 0 {
 		return nil
 	}
-	j := job{spec: &JobSpec{User: s.User, QOS: s.QOS}, acct: *ja, parts: parts}
+	j := job{spec: &JobSpec{QOS: s.QOS}, own: &jobOwn{User: s.User}, acct: *ja, parts: parts}
 	for _, name := range s.Reservations {
 		at := e.resvByName(name)
 		if at < 0 {

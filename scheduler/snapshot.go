@@ -11,7 +11,7 @@ import (
 )
 
 // snapshotVersion is the first byte of a snapshot.
-const snapshotVersion = 2
+const snapshotVersion = 3
 
 // AppendSnapshot appends the whole state; see Scheduler.
 func (e *engine) AppendSnapshot(dst []byte) ([]byte, error) {
@@ -211,7 +211,7 @@ func (e *engine) visitRows(c *codec, rows *[]int32) { list(c, rows, e.visitRow) 
 // visitJobs visits the jobs in row order. Free rows are left out, so rows of
 // the restored engine are numbered anew; no decision depends on them.
 func (e *engine) visitJobs(c *codec) {
-	c.specs = &specTable{wordOf: map[string]uint64{}}
+	c.specs = newSpecTable()
 	n := uint64(len(e.jobs.row))
 	c.uint(&n)
 	if c.reading {
@@ -360,7 +360,7 @@ func (e *engine) adoptRow(c *codec, r, ask int32) {
 	if j.running() {
 		e.useLicenses(j, 1)
 	}
-	j.user = e.users.intern(j.spec.User)
+	j.user = e.users.intern(j.own.User)
 	e.rank.grow(len(e.jobs.rows))
 	e.findQOS(j)
 	e.fillRow(r)

@@ -75,8 +75,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 func (e *engine) addJob(now Time, s *JobSpec, parts, classes []int32, ja jobAccount) int32 {
 	r := e.jobs.add(s.ID)
 	j := &e.jobs.rows[r]
-	spec := cloneSpec(s)
-	j.spec = &spec
+	e.jobs.ask(j, s)
 	j.parts, j.classes = parts, classes
 	e.holdClasses(classes)
 	j.state = StatePending
@@ -109,11 +108,11 @@ func (e *engine) admitPairs(s *JobSpec, parts, classes []int32) error {
 			err = fmt.Errorf("partition %s is %s: %w", e.parts[p].spec.Name, e.parts[p].spec.State, ErrSpec)
 			continue
 		}
-		if !mayEnter(s, &e.parts[p].spec) {
+		if !mayEnter(s.User, s, &e.parts[p].spec) {
 			err = fmt.Errorf("partition %s: %w", e.parts[p].spec.Name, ErrPartitionAccess)
 			continue
 		}
-		if e.cfg.Profile == ProfileSlurm && e.waitsFor(s, p, classes[i]) != ReasonNone {
+		if e.cfg.Profile == ProfileSlurm && e.waitsFor(s, ownOf(s), p, classes[i]) != ReasonNone {
 			return nil // Slurm lets it wait for the partition's limit, whatever the nodes have
 		}
 		c := &e.classes.rows[classes[i]]
@@ -343,8 +342,8 @@ func (e *engine) pushRecords(r int32) {
 }
 
 // waitsFor is partitionReason for a job that is not booked yet.
-func (e *engine) waitsFor(s *JobSpec, part, class int32) Reason {
-	j := job{parts: []int32{part}, classes: []int32{class}, spec: s}
+func (e *engine) waitsFor(s *JobSpec, own *jobOwn, part, class int32) Reason {
+	j := job{parts: []int32{part}, classes: []int32{class}, spec: s, own: own}
 	return e.partitionReason(&j, 0)
 }
 
@@ -365,7 +364,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:
 		return ReasonPartitionTimeLimit
-	case !mayEnter(j.spec, s), int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
+	case !mayEnter(j.own.User, j.spec, s), int64(c.req.MinCPUs) > p.cpus, s.MaxCPUsPerNode > 0 && int64(c.req.MinCPUs) > int64(s.MaxCPUsPerNode)*int64(c.partNodes):
 		return ReasonPartitionConfig
 	case c.overMem:
 		return ReasonMaxMemPerLimit

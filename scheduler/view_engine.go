@@ -50,14 +50,15 @@ func (v *view) Spec(id JobID) *JobSpec {
 	if r < 0 {
 		return nil
 	}
-	return v.e.jobs.rows[r].spec
+	s := v.e.jobs.rows[r].asked()
+	return &s
 }
 
 func (e *engine) jobView(r int32) JobView {
 	j := &e.jobs.rows[r]
 	s := j.spec
 	w := JobView{
-		ID: j.id, Name: s.Name, User: s.User, Account: e.accountName(j), State: j.state, Reason: j.reason, Priority: j.prio,
+		ID: j.id, Name: j.own.Name, User: j.own.User, Account: e.accountName(j), State: j.state, Reason: j.reason, Priority: j.prio,
 		Partition: e.parts[j.parts[j.partIdx]].spec.Name, Submit: j.submit, Eligible: j.eligible, Start: j.start, End: j.end,
 		Limit: j.limit, Tasks: s.Tasks, Restarts: j.restarts, Completing: j.closing != 0 && j.running(),
 	}

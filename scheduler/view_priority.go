@@ -100,7 +100,7 @@ func (v *view) AppendPriority(dst []priority.PriorityLine, id JobID) []priority.
 	}
 	j := &v.e.jobs.rows[r]
 	line := priority.PriorityLine{
-		Job: strconv.FormatUint(uint64(id), 10), User: j.spec.User, Account: v.e.accountName(j), QOS: v.e.qosName(j),
+		Job: strconv.FormatUint(uint64(id), 10), User: j.own.User, Account: v.e.accountName(j), QOS: v.e.qosName(j),
 	}
 	ranked := !j.unranked() && !v.e.par.Priority.Basic
 	if ranked && v.mf == nil {
