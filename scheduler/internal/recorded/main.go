@@ -94,7 +94,7 @@ func runFile(path string) ([]verdict, error) {
 	var out []verdict
 	for i := range f.Cases {
 		c := &f.Cases[i]
-		out = append(out, verdict{File: f.Name, ID: c.ID, Diff: runCase(&f, c), Suspect: len(c.Suspect) > 0})
+		out = append(out, verdict{File: f.Name, ID: c.ID, Diff: runCase(&f, c, asRecorded), Suspect: len(c.Suspect) > 0})
 	}
 	return out, nil
 }

@@ -36,9 +36,19 @@ type recordedRun struct {
 	unlike  []string // what disagrees already
 }
 
+// A manner is how a case is run where nothing depends on it.
+type manner struct {
+	later    time.Duration // all happens so much later; whole units of bf_resolution
+	together bool          // no pass between submissions
+	passes   int           // seconds of passes at the end
+}
+
+// asRecorded is how cases are run.
+var asRecorded = manner{passes: 6}
+
 // runCase runs a case and returns what disagrees, a line each.
-func runCase(f *recordedFile, c *recordedCase) (diff string) {
-	epoch := recordedEpoch - wallPhase(f, c)
+func runCase(f *recordedFile, c *recordedCase, m manner) (diff string) {
+	epoch := recordedEpoch.Add(m.later) - wallPhase(f, c)
 	r := &recordedRun{file: f, c: c, epoch: epoch, now: epoch, ids: map[string]scheduler.JobID{}, errs: map[string]string{}, victims: map[string]bool{}}
 	defer func() {
 		if p := recover(); p != nil {
@@ -56,14 +66,14 @@ func runCase(f *recordedFile, c *recordedCase) (diff string) {
 	}
 	for i := range c.Submit {
 		r.submit(&c.Submit[i])
-		if f.Area != "backfill" {
+		if f.Area != "backfill" && !m.together {
 			r.pass()
 		}
 	}
 	if err := r.planFirst(); err != nil {
 		return "planning first: " + err.Error()
 	}
-	for range 6 {
+	for range m.passes {
 		r.pass()
 		r.now = r.now.Add(time.Second)
 	}
