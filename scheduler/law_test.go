@@ -13,6 +13,14 @@ func newScheduler(cfg scheduler.Config) (scheduler.Scheduler, error) { return sc
 
 func TestLaws(t *testing.T) { schedtest.CheckLaws(t, newScheduler) }
 
+// TestTwinDecides: the observing twin, which may say that it cannot judge, judges a
+// good part of what happens in random worlds.
+func TestTwinDecides(t *testing.T) {
+	var n schedtest.Tally
+	rapid.Check(t, func(t *rapid.T) { schedtest.CountedLaws(t, newScheduler, &n) })
+	t.Logf("%d starts, %d of them would have been missed; %d waits, %d explained", n.Starts, n.Missed, n.Waits, n.Explained)
+}
+
 func FuzzLaws(f *testing.F) {
 	f.Fuzz(rapid.MakeFuzz(func(t *rapid.T) { schedtest.Laws(t, newScheduler) }))
 }

@@ -55,8 +55,9 @@ func (r *run) checkReserved(t *rapid.T, v scheduler.View, d *scheduler.Decision)
 	}
 	for i := range all {
 		x := &all[i]
-		if x.Name == d.Reservation || len(x.CoreCount) > 0 || x.Start >= r.now.Add(d.Limit) || x.End <= r.now || x.passesOver(mine) {
-			continue
+		now, ever := x.meets(r.now, r.now.Add(d.Limit))
+		if x.Name == d.Reservation || len(x.CoreCount) > 0 || !ever || !now && r.cfg.Profile == scheduler.ProfileSlurm || x.passesOver(mine) {
+			continue // profile Slurm does not look beyond the next occurrence
 		}
 		for _, n := range d.Nodes {
 			if slices.Contains(x.on, n) {
@@ -97,62 +98,4 @@ func (r *run) checkLevels(t *rapid.T, spec *scheduler.JobSpec, d *scheduler.Deci
 			}
 		}
 	}
-}
-
-// checkWaits is a twin that knows one case: the only job that waits, which asks
-// whole nodes and nothing else, must not wait while as many nodes are idle, up, in
-// its partition, and not reserved during its limit.
-func (r *run) checkWaits(t *rapid.T) {
-	r.s.View(func(v scheduler.View) {
-		var id scheduler.JobID
-		waiting := 0
-		for j := range v.Jobs() {
-			if j.State == scheduler.StatePending {
-				id, waiting = j.ID, waiting+1
-			} else if spec := v.Spec(j.ID); spec.Exclusive == scheduler.ExclusiveTopo {
-				return
-			}
-		}
-		if waiting != 1 || len(r.cfg.Accounts) > 0 {
-			return
-		}
-		j, _ := v.Job(id)
-		spec := v.Spec(id)
-		switch {
-		case !plainGang(spec), j.Eligible > r.now:
-			return
-		case held(j.Reason):
-			return
-		}
-		all := reservationsOf(v)
-		free := 0
-		for n := range v.Nodes() {
-			reserved := slices.ContainsFunc(all, func(x resvSeen) bool {
-				return x.Start < r.now.Add(j.Limit) && x.End > r.now && slices.Contains(x.on, n.Name)
-			})
-			if n.State == scheduler.NodeUp && n.Jobs == 0 && !reserved {
-				free++
-			}
-		}
-		if free >= int(spec.MinNodes) {
-			t.Fatalf("at %d job %d waits for %d nodes (%s), %d are free: %+v", r.now, id, spec.MinNodes, j.Reason, free, all)
-		}
-	})
-}
-
-// plainGang reports whether a job asks whole nodes of the first partition and
-// nothing else.
-func plainGang(s *scheduler.JobSpec) bool {
-	return s.Exclusive == scheduler.ExclusiveNode && s.MinNodes > 0 && s.Tasks == 0 && s.TasksPerNode == 0 && s.GRES == "" && s.Constraint == "" && s.Prefer == "" &&
-		len(s.Partitions) == 0 && len(s.Reservations) == 0 && s.Licenses == "" && len(s.Levels) == 0 && !s.Hold && s.MemMiB <= 1000
-}
-
-// held reports whether a reason says that a job waits for somebody or for its time.
-func held(r scheduler.Reason) bool {
-	switch r {
-	case scheduler.ReasonBeginTime, scheduler.ReasonJobHeldUser, scheduler.ReasonJobHeldAdmin, scheduler.ReasonJobLaunchFailure, scheduler.ReasonReservationDeleted,
-		scheduler.ReasonDependency, scheduler.ReasonDependencyNever:
-		return true
-	}
-	return false
 }

@@ -25,7 +25,8 @@ type call struct {
 //   - nothing is given twice, and nobody gets more than a node has
 //   - a job starts on all its nodes or not at all, and within the levels it requires
 //   - nobody is on nodes reserved for others, and a job of a reservation is on its own
-//   - a job that waits alone, for whole nodes, starts when so many are free
+//   - a job whose every condition holds, and whom no other one's plan or turn keeps
+//     off, starts; none starts whose conditions do not hold: an observing twin judges
 //   - an event that is refused changes nothing
 //   - a snapshot restores the state exactly, and both go on alike
 //   - a journal, through JSON, replays to the same state and decisions
@@ -37,12 +38,17 @@ func CheckLaws(t *testing.T, make func(scheduler.Config) (scheduler.Scheduler, e
 
 // Laws is one random sequence of CheckLaws, for rapid.MakeFuzz.
 func Laws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error)) {
+	CountedLaws(t, make, &Tally{})
+}
+
+// CountedLaws is Laws; it adds to n how often the observing twin could judge.
+func CountedLaws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, error), n *Tally) {
 	cfg := GenConfig(t)
 	s, err := make(cfg)
 	if err != nil {
 		t.Fatalf("New: %v", err)
 	}
-	r := &run{t: t, cfg: cfg, make: make, s: s, live: map[scheduler.JobID]bool{}}
+	r := &run{t: t, cfg: cfg, make: make, s: s, live: map[scheduler.JobID]bool{}, twin: newMemory(&cfg, n)}
 	// What makes jobs start comes under several names, so that it is drawn often.
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": func(t *rapid.T) { r.submit(t) },
@@ -131,6 +137,7 @@ type run struct {
 	journal []call
 	decided []scheduler.Decision
 	live    map[scheduler.JobID]bool // started, not ended
+	twin    *memory
 }
 
 func hashOf(s scheduler.Scheduler) (h uint64) {
@@ -143,6 +150,11 @@ func jobsOf(s scheduler.Scheduler) (jobs []scheduler.JobView) {
 	return jobs
 }
 
+func queueOf(s scheduler.Scheduler) (ids []scheduler.JobID) {
+	s.View(func(v scheduler.View) { ids = slices.Collect(v.Queue()) })
+	return ids
+}
+
 // apply applies an event; a refusal must leave the state as it was.
 func (r *run) apply(t *rapid.T, ev scheduler.Event) bool {
 	before := hashOf(r.s)
@@ -153,13 +165,19 @@ func (r *run) apply(t *rapid.T, ev scheduler.Event) bool {
 		return false
 	}
 	r.journal = append(r.journal, call{r.now, &ev})
+	r.twin.note(&ev)
+	r.s.View(func(v scheduler.View) { r.twin.refresh(v, r.now) })
 	return true
 }
 
 func (r *run) pass(t *rapid.T) {
+	r.twin.beginPass()
+	order := queueOf(r.s)
 	dec := r.s.Pass(r.now, nil)
 	r.journal = append(r.journal, call{now: r.now})
-	r.checkWaits(t)
+	r.twin.noteStarts(r.now, dec)
+	r.s.View(func(v scheduler.View) { r.twin.refresh(v, r.now) })
+	r.checkWaits(t, order, dec)
 	for i := range dec {
 		d := dec[i]
 		d.Nodes = slices.Clone(d.Nodes)
@@ -213,6 +231,7 @@ func (r *run) checkStart(t *rapid.T, d *scheduler.Decision) {
 			cpus += alloc[i].CPUs
 		}
 		r.checkReserved(t, v, d)
+		r.checkRules(t, v, d)
 		r.checkLevels(t, spec, d)
 		if cpus < int64(spec.Tasks) {
 			t.Fatalf("job %d asked %d tasks and got %d CPUs", d.Job, spec.Tasks, cpus)
