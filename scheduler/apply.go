@@ -250,7 +250,7 @@ func (e *engine) giveBack(now Time, r int32) {
 		e.leaveReservation(now, r)
 	}
 	if e.classes.rows[j.classes[j.partIdx]].unitsAlone {
-		// The job still counts as running here, with nothing held.
+		// The job still counts as running here, but it holds nothing.
 		e.holdUnits()
 	}
 	j.lent = j.lent[:0]

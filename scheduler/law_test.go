@@ -11,14 +11,14 @@ import (
 
 func newScheduler(cfg scheduler.Config) (scheduler.Scheduler, error) { return scheduler.New(cfg, nil) }
 
-func TestLaws(t *testing.T) { schedtest.CheckLaws(t, newScheduler) }
-
-// TestTwinDecides: the observing twin, which may say that it cannot judge, judges a
-// good part of what happens in random worlds.
-func TestTwinDecides(t *testing.T) {
-	var n schedtest.Tally
-	rapid.Check(t, func(t *rapid.T) { schedtest.CountedLaws(t, newScheduler, &n) })
-	t.Logf("%d starts, %d of them would have been missed; %d waits, %d explained", n.Starts, n.Missed, n.Waits, n.Explained)
+// TestLaws also counts how often the observing twin, which may say that it cannot
+// judge, does judge: a good part of what happens, or the law would be empty.
+func TestLaws(t *testing.T) {
+	n := schedtest.CheckLaws(t, newScheduler)
+	t.Logf("of %d starts the twin would have missed %d, of %d waits it cannot explain %d", n.Starts, n.Missed, n.Waits, n.Waits-n.Explained)
+	if n.Starts >= 50 && (2*n.Missed > n.Starts || 3*n.Explained < 2*n.Waits) {
+		t.Errorf("the twin judges too little: %+v", n)
+	}
 }
 
 func FuzzLaws(f *testing.F) {

@@ -89,7 +89,7 @@ func (e *engine) holdUnits() {
 	var set topology.NodeSet
 	for r := range e.jobs.rows {
 		j := &e.jobs.rows[r]
-		if !j.running() || !e.classes.rows[j.classes[j.partIdx]].unitsAlone {
+		if !j.running() || len(j.alloc) == 0 || !e.classes.rows[j.classes[j.partIdx]].unitsAlone {
 			continue
 		}
 		if e.holders == 0 {

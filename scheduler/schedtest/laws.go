@@ -31,9 +31,12 @@ type call struct {
 //   - a snapshot restores the state exactly, and both go on alike
 //   - a journal, through JSON, replays to the same state and decisions
 //   - waiting, explaining and forecasting change nothing
-func CheckLaws(t *testing.T, make func(scheduler.Config) (scheduler.Scheduler, error)) {
+//
+// It returns how often the twin could judge.
+func CheckLaws(t *testing.T, make func(scheduler.Config) (scheduler.Scheduler, error)) (n Tally) {
 	t.Helper()
-	rapid.Check(t, func(t *rapid.T) { Laws(t, make) })
+	rapid.Check(t, func(t *rapid.T) { CountedLaws(t, make, &n) })
+	return n
 }
 
 // Laws is one random sequence of CheckLaws, for rapid.MakeFuzz.

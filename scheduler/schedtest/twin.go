@@ -269,7 +269,7 @@ func (m *memory) see(v scheduler.View, now scheduler.Time, order []scheduler.Job
 // judge says whether a job that waits may start now.
 func (w *world) judge(j *seenJob) truth {
 	m := w.job(j.ID)
-	t := min(m.depends1(true), w.free(j, m), w.account(j))
+	t := min(m.settled(true), w.free(j, m), w.account(j))
 	if t == no {
 		return no
 	}

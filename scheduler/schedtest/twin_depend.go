@@ -67,9 +67,9 @@ func (m *memory) twins(id scheduler.JobID) bool {
 	return false
 }
 
-// depends1 says whether a job's dependency is settled: with before when the last
+// settled says whether a job's dependency is settled: with before when the last
 // pass began, else now. A term that came true in the pass counts in the next.
-func (x *memo) depends1(before bool) truth {
+func (x *memo) settled(before bool) truth {
 	list, any := terms(x.depends)
 	if len(list) == 0 {
 		return yes

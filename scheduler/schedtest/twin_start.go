@@ -16,7 +16,7 @@ func (r *run) checkRules(t *rapid.T, v scheduler.View, d *scheduler.Decision) {
 	m := w.job(d.Job)
 	p := w.parts[d.Partition]
 	switch {
-	case m.depends1(false) == no:
+	case m.settled(false) == no:
 		t.Fatalf("at %d job %d starts, which depends on %s", r.now, j.ID, m.depends)
 	case m.held:
 		t.Fatalf("at %d job %d starts, which is held", r.now, j.ID)
