@@ -32,13 +32,18 @@ func (e *engine) keepApart(within *topology.NodeSet, j *job, pair int, t Time) b
 			if o.flags&flagAway != 0 || t > e.now && o.end != Never && e.expectedEnd(o) <= t {
 				continue
 			}
-			theirs := e.aloneKind(o, int(o.partIdx))
-			if (mine == ExclusiveUser || theirs == ExclusiveUser) && o.user != j.user ||
-				(mine == ExclusiveMCS || theirs == ExclusiveMCS) && o.spec.MCSLabel != j.spec.MCSLabel {
+			if j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx))) {
 				within.Remove(n)
 				break
 			}
 		}
 	}
 	return true
+}
+
+// staysOff reports whether two jobs may not be on one node: as one of them says,
+// for it is of another user, or of another MCS label.
+func (j *job) staysOff(o *job, mine, theirs Exclusive) bool {
+	return (mine == ExclusiveUser || theirs == ExclusiveUser) && o.user != j.user ||
+		(mine == ExclusiveMCS || theirs == ExclusiveMCS) && o.spec.MCSLabel != j.spec.MCSLabel
 }

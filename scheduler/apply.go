@@ -239,7 +239,7 @@ func (e *engine) giveBack(now Time, r int32) {
 		e.leaveNode(a.node, r)
 		e.plans.vacate(a.node)
 	}
-	e.noteAround(&j.licenses, j.alloc)
+	e.noteAround(j, j.partIdx, j.alloc)
 	e.countUse(j, -1)
 	e.shareEnd(j)
 	j.alloc = j.alloc[:0]

@@ -40,9 +40,7 @@
 // dependencies on tasks, on burst buffers and of the kind expand, cohorts, shares
 // on nodes of counts, resizing, adding and removing partitions at run time,
 // nodes that join a torus.
-// Plans do not count on topology units that a job has to itself (exclusive=topo)
-// coming free at its end, and claims of devices (gres.Claim) are not part of a
-// job's specification.
+// Claims of devices (gres.Claim) are not part of a job's specification.
 // Jobs that share cores (OverSubscribe) are not suspended for those of a
 // higher tier, and plans regard their cores as used until the last of them ends.
 // [Unenforced] names what a configuration says without effect.

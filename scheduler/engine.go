@@ -58,6 +58,7 @@ type engine struct {
 	held         topology.NodeSet // nodes in units that running jobs have to themselves
 	busy         topology.NodeSet // scratch of keepUnits
 	holders      int              // jobs that have units to themselves
+	holding      []int32          // their rows
 	apart        int              // running jobs that keep others off their nodes
 	freed        uint64           // rises whenever something is freed or allowed
 	arrivals     uint64           // rises whenever a job comes or changes

@@ -51,6 +51,7 @@ func (e *engine) fork() *engine {
 	f.jobs = e.jobs.fork(&a)
 	f.queue = e.queue.fork()
 	f.rank = e.rank.fork()
+	f.holding = slices.Clone(e.holding)
 	f.orders, f.stepping = slices.Clone(e.orders), slices.Clone(e.stepping)
 	f.plans = e.plans.fork(&a)
 	f.slurm = e.slurm.fork()

@@ -107,6 +107,14 @@ type planner struct {
 	licensed     []licenseTurn
 	licenseStale bool
 	units        [][]unitFuture // by pool and unit; nil before the first is asked for
+	apart        int            // booked plans that keep others off their nodes
+	alone        []int32        // booked plans that have their topology units to themselves
+	holds        []unitHold     // of those and of running jobs
+	holdsKnown   bool
+	running      bool             // guards look at what runs alone
+	some, unit   topology.NodeSet // scratch; the units that used is about
+	used         []unitSpan
+	usedKnown    bool
 	turns        []turn
 	row          []uint64
 }
@@ -119,7 +127,7 @@ type planSeen struct {
 
 func (p *planner) init(nodes int) {
 	p.on = make([][]int32, nodes)
-	for _, s := range []*topology.NodeSet{&p.nodes, &p.vacant, &p.stale, &p.own, &p.only, &p.spots} {
+	for _, s := range []*topology.NodeSet{&p.nodes, &p.vacant, &p.stale, &p.own, &p.only, &p.spots, &p.some, &p.unit} {
 		s.Init(nodes)
 	}
 	p.skip = -1
@@ -201,7 +209,7 @@ func (e *engine) dropPlan(id int32) {
 		for i := range x.grants {
 			p.vacate(x.grants[i].node)
 		}
-		e.noteAround(&e.jobs.rows[x.row].licenses, x.grants)
+		e.noteAround(&e.jobs.rows[x.row], x.pair, x.grants)
 		e.unlist(id)
 	} else if p.inPass {
 		e.leave(x)
@@ -234,7 +242,7 @@ func (e *engine) list(id int32) {
 		p.nodes.Add(n)
 	}
 	x.booked, p.licenseStale = true, true
-	e.staleUnits(&e.jobs.rows[x.row].licenses, x.grants)
+	e.notePlan(id, 1)
 	p.live++
 }
 
@@ -251,7 +259,7 @@ func (e *engine) unlist(id int32) {
 		}
 	}
 	x.booked, p.licenseStale = false, true
-	e.staleUnits(&e.jobs.rows[x.row].licenses, x.grants)
+	e.notePlan(id, -1)
 	p.live--
 }
 

@@ -260,6 +260,9 @@ func (e *engine) stands(id int32) bool {
 	case x.checked == len(p.log):
 		return true
 	}
+	if e.classes.rows[e.jobs.rows[x.row].classes[x.pair]].unitsAlone {
+		return false // what its units are used for elsewhere counts too
+	}
 	if p.left > 0 && e.gains(x) || p.left <= 0 && x.now < len(p.log) && e.gainsNow(x) {
 		return false
 	}
@@ -358,7 +361,7 @@ func (e *engine) sameNodes(x *plan) bool {
 // It is nil if that is not enough to know.
 func (e *engine) onlyChanged(x *plan) *topology.NodeSet {
 	p := &e.plans
-	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; !c.one || x.checked < 0 || e.pre.on {
+	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; !c.one || c.unitsAlone || x.checked < 0 || e.pre.on {
 		return nil
 	}
 	p.only.Clear()
@@ -420,7 +423,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	why := e.why(j.classes[w.rec.pair])
 	if w.licences {
 		why = ReasonLicenses
-	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 && p.find.guards == 0 {
+	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 && p.find.guards&(guardScoped|guardApart) == 0 {
 		c.futileResv, c.futileLimit, c.futileAt = w.rec.resv, limit, p.logBase+uint64(len(p.log))
 	}
 	j.reason = why
@@ -559,7 +562,7 @@ func (e *engine) futile(c *class, limit time.Duration) bool {
 	}
 	ask, ok := e.pool.Ask(c.pool)
 	rest := p.log[c.futileAt-p.logBase:]
-	if !ok || len(rest) > maxFutile || c.unitsAlone || e.holders > 0 {
+	if !ok || len(rest) > maxFutile || c.unitsAlone || e.holders > 0 || len(p.alone) > 0 {
 		return false
 	}
 	for _, n := range rest {

@@ -38,7 +38,7 @@ func (e *engine) leave(x *plan) {
 	for i := range x.grants {
 		e.freeNode(x.grants[i].node)
 	}
-	e.noteAround(&e.jobs.rows[x.row].licenses, x.grants)
+	e.noteAround(&e.jobs.rows[x.row], x.pair, x.grants)
 }
 
 // freeNode notes in a pass that something on node n has become free.
@@ -174,7 +174,7 @@ func (e *engine) syncPlans() {
 	if len(e.resv.all) > 0 && e.loose() {
 		e.breakReserved()
 	}
-	e.breakScoped()
+	e.breakGuarded()
 	e.catchUp()
 	p.log = p.log[:0]
 	for n := range p.vacant.All() {

@@ -178,7 +178,7 @@ func (e *engine) touchJob(j *job) {
 		e.plans.vacate(j.alloc[i].node)
 	}
 	e.staleUnits(&j.licenses, j.alloc)
-	e.noteAround(&j.licenses, j.alloc)
+	e.noteAround(j, j.partIdx, j.alloc)
 }
 
 // rebuild makes the calendar of a node anew. Plans that do not fit any more

@@ -199,6 +199,70 @@ func scopedLaw(t *rapid.T) {
 	f.run(t)
 }
 
+// userLaw: nodes run one user's jobs only.
+func userLaw(t *rapid.T) {
+	f := &futureLaw{}
+	if rapid.IntRange(0, 2).Draw(t, "by partition") == 0 {
+		f.cfg.Partitions = []scheduler.PartitionSpec{{Name: "p", Nodes: "ALL", Default: true, Exclusive: scheduler.ExclusiveUser}}
+	}
+	f.job = func(t *rapid.T, j *scheduler.JobSpec) {
+		j.User = rapid.SampledFrom([]string{"ann", "bob", "eve"}).Draw(t, "owner")
+		if j.Exclusive == scheduler.ExclusiveNo && rapid.Bool().Draw(t, "apart") {
+			j.Exclusive = scheduler.ExclusiveUser
+		}
+	}
+	f.check = func(t *rapid.T, v scheduler.View) {
+		users, apart := map[string]string{}, map[string]bool{}
+		for _, only := range []bool{true, false} {
+			for j := range v.Jobs() {
+				spec := v.Spec(j.ID)
+				for _, a := range v.AppendAlloc(nil, j.ID) {
+					switch u, ok := users[a.Node]; {
+					case only:
+						apart[a.Node] = apart[a.Node] || len(f.cfg.Partitions) > 0 || spec.Exclusive == scheduler.ExclusiveUser
+					case ok && u != spec.User && apart[a.Node]:
+						t.Fatalf("%s runs jobs of %s and %s", a.Node, u, spec.User)
+					default:
+						users[a.Node] = spec.User
+					}
+				}
+			}
+		}
+	}
+	f.run(t)
+}
+
+// unitsLaw: jobs have their topology units to themselves.
+func unitsLaw(t *rapid.T) {
+	f := &futureLaw{}
+	f.cfg.Topologies = []scheduler.TopologySpec{
+		rapid.SampledFrom([]scheduler.TopologySpec{
+			{Name: "t", Blocks: []scheduler.UnitSpec{{Name: "a", Nodes: "n[0-2]"}, {Name: "b", Nodes: "n[3-5]"}}, BlockSizes: []int32{3}},
+			{Name: "t", Switches: []scheduler.SwitchSpec{{Name: "a", Nodes: "n[0-2]"}, {Name: "b", Nodes: "n[3-5]"}, {Name: "c", Switches: "a,b"}}},
+		}).Draw(t, "topology"),
+	}
+	f.job = func(t *rapid.T, j *scheduler.JobSpec) {
+		j.MinNodes = min(j.MinNodes, 3)
+		if rapid.IntRange(0, 2).Draw(t, "alone") == 0 {
+			j.Exclusive = scheduler.ExclusiveTopo
+		}
+	}
+	f.check = func(t *rapid.T, v scheduler.View) {
+		by, alone := [2]scheduler.JobID{}, [2]bool{}
+		for j := range v.Jobs() {
+			topo := v.Spec(j.ID).Exclusive == scheduler.ExclusiveTopo
+			for _, a := range v.AppendAlloc(nil, j.ID) {
+				u := int(a.Node[1]-'0') / 3
+				if by[u] != 0 && by[u] != j.ID && (alone[u] || topo) {
+					t.Fatalf("jobs %d and %d share a unit", by[u], j.ID)
+				}
+				by[u], alone[u] = j.ID, alone[u] || topo
+			}
+		}
+	}
+	f.run(t)
+}
+
 // TestFutureLaws: what a start heeds beside the nodes' own resources plans heed at
 // their instants. No plan moves later, every job starts at its planned instant,
 // and after each pass nothing waits that would fit.
@@ -206,7 +270,7 @@ func TestFutureLaws(t *testing.T) {
 	for _, law := range []struct {
 		name string
 		law  func(*rapid.T)
-	}{{"scoped", scopedLaw}} {
+	}{{"scoped", scopedLaw}, {"user", userLaw}, {"units", unitsLaw}} {
 		t.Run(fmt.Sprint(law.name), func(t *testing.T) { rapid.Check(t, law.law) })
 	}
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/topology"
@@ -11,13 +12,22 @@ type guards uint8
 
 const (
 	guardScoped guards = 1 << iota // it takes of racks or nodes
+	guardApart                     // nodes of one user's jobs, or one MCS label's
+	guardUnits                     // topology units that a job has to itself
 )
 
 // guardsOf is what record of a class must heed.
 func (e *engine) guardsOf(rec *record) guards {
+	p, j := &e.plans, &e.jobs.rows[rec.row]
 	g := guards(0)
-	if e.jobs.rows[rec.row].licenses.scoped {
+	if j.licenses.scoped {
 		g |= guardScoped
+	}
+	if e.apart > 0 || p.apart > 0 || e.staysApart(j, int(rec.pair)) {
+		g |= guardApart
+	}
+	if e.holders > 0 || len(p.alone) > 0 || e.classes.rows[j.classes[rec.pair]].unitsAlone {
+		g |= guardUnits
 	}
 	return g
 }
@@ -31,6 +41,12 @@ func (e *engine) guardFrom(n topology.NodeID, t Time) Time {
 		if s.guards&guardScoped != 0 {
 			at = e.servedFrom(&e.jobs.rows[s.record.row].licenses, n, at, s.span)
 		}
+		if s.guards&guardApart != 0 {
+			at = e.besideFrom(n, at)
+		}
+		if s.guards&guardUnits != 0 {
+			at = e.heldFrom(n, at)
+		}
 		if at == t || at == Never {
 			return at
 		}
@@ -42,9 +58,11 @@ func (e *engine) guardFrom(n topology.NodeID, t Time) Time {
 func (e *engine) openGuards(rec record, limit time.Duration) {
 	s := &e.plans.find
 	s.record, s.limit, s.span = rec, limit, spanOf(limit)
+	s.class = e.classOf(rec)
 	if s.guards = e.guardsOf(&rec); s.guards&guardScoped != 0 {
 		e.openUnits()
 	}
+	e.readyGuards()
 }
 
 // keepBeside takes from the set of a try at this instant the nodes off which plans
@@ -129,4 +147,105 @@ func (e *engine) onlyReady(back bool) {
 	for i := range s.ready {
 		t.within.Add(s.ready[i].node)
 	}
+}
+
+// readyGuards readies guardFrom for the record of the search.
+func (e *engine) readyGuards() {
+	p := &e.plans
+	s := &p.find
+	p.running, p.usedKnown = false, false
+	if s.guards&guardUnits != 0 {
+		e.listHolds()
+	}
+}
+
+// besideFrom returns the first start at or after t at which no job or plan on node n
+// is one that the record of the search may not be beside.
+func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
+	p := &e.plans
+	s := &p.find
+	j := &e.jobs.rows[s.record.row]
+	mine := e.aloneKind(j, int(s.record.pair))
+	for again := true; again && t != Never; {
+		again = false
+		for _, r := range e.nodes[n].jobs {
+			o := &e.jobs.rows[r]
+			if to := e.endsAt(o); to > t && o.flags&flagAway == 0 && j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx))) {
+				t, again = to, true
+			}
+		}
+		if p.running {
+			continue
+		}
+		for _, id := range p.on[n] {
+			x := &p.all[id]
+			o := &e.jobs.rows[x.row]
+			if x.row != p.skip && x.end > t && e.meets(x, t) && j.staysOff(o, mine, e.aloneKind(o, int(x.pair))) {
+				t, again = x.end, true
+			}
+		}
+	}
+	return t
+}
+
+// endsAt is when a running job is expected to end, Never if that is not known.
+func (e *engine) endsAt(j *job) Time {
+	if j.end == Never {
+		return Never
+	}
+	return e.expectedEnd(j)
+}
+
+// meets reports whether a plan begins before the end of the record of the search,
+// if that starts at t.
+func (e *engine) meets(x *plan, t Time) bool {
+	span := e.plans.find.span
+	return span == Never || e.bookFrom(x.start) < t+span
+}
+
+// notePlan counts a plan that is booked, or with sign -1 is not any more, where
+// others must heed it beside the calendars.
+func (e *engine) notePlan(id int32, sign int) {
+	p := &e.plans
+	x := &p.all[id]
+	j := &e.jobs.rows[x.row]
+	e.staleUnits(&j.licenses, x.grants)
+	if e.staysApart(j, int(x.pair)) {
+		p.apart += sign
+	}
+	if e.classes.rows[j.classes[x.pair]].unitsAlone {
+		p.holdsKnown = false
+		if sign > 0 {
+			p.alone = append(p.alone, id)
+		} else {
+			p.alone = slices.Delete(p.alone, slices.Index(p.alone, id), slices.Index(p.alone, id)+1)
+		}
+	}
+}
+
+// breakGuarded takes out plans that what runs is in the way of beside the
+// calendars: it runs longer than they knew. Work: a look at what runs on the nodes
+// of each plan, if there is anything to heed.
+func (e *engine) breakGuarded() {
+	p := &e.plans
+	e.breakScoped()
+	if e.apart == 0 && p.apart == 0 && e.holders == 0 && len(p.alone) == 0 {
+		return
+	}
+	for id := range p.all[:p.n] {
+		x := &p.all[id]
+		if x.row < 0 || !x.booked {
+			continue
+		}
+		e.openGuards(record{row: x.row, pair: x.pair, resv: x.resv}, x.limit)
+		p.find.guards &^= guardScoped
+		p.running = true
+		for i := range x.grants {
+			if e.guardFrom(x.grants[i].node, x.start) > x.start {
+				e.breakPlan(int32(id))
+				break
+			}
+		}
+	}
+	p.running = false
 }

@@ -73,14 +73,25 @@ func (e *engine) staleUnits(u *licenseUse, grants []nodeGrant) {
 	}
 }
 
-// noteAround notes that jobs on other nodes may have what a job takes of its
-// racks.
-func (e *engine) noteAround(u *licenseUse, grants []nodeGrant) {
+// noteAround notes that jobs on other nodes may have what a job gives back: what it
+// takes of its racks, and the topology units that it has to itself.
+func (e *engine) noteAround(j *job, pair int16, grants []nodeGrant) {
 	p := &e.plans
-	if !u.scoped || !p.open {
+	if !p.open {
 		return
 	}
-	for _, a := range u.asks {
+	if c := &e.classes.rows[j.classes[pair]]; c.unitsAlone {
+		p.unit.Clear()
+		e.addBlocked(&p.unit, c, e.nodesIn(grants))
+		for n := range p.unit.All() {
+			p.note(n)
+		}
+		p.usedKnown = false
+	}
+	if !j.licenses.scoped {
+		return
+	}
+	for _, a := range j.licenses.asks {
 		l := &e.licenses.pools[a.pool]
 		if l.scope != ScopeUnit {
 			continue
@@ -93,12 +104,17 @@ func (e *engine) noteAround(u *licenseUse, grants []nodeGrant) {
 			}
 			last = k
 			for _, n := range l.nodesOf(k) {
-				p.vacant.Add(n)
-				if p.inPass {
-					p.log = append(p.log, n)
-				}
+				p.note(n)
 			}
 		}
+	}
+}
+
+// note notes that a node may take more, though nothing on it has changed.
+func (p *planner) note(n topology.NodeID) {
+	p.vacant.Add(n)
+	if p.inPass {
+		p.log = append(p.log, n)
 	}
 }
 

@@ -181,16 +181,13 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 	if only != nil {
 		t.within.And(only)
 	}
-	if e.holders > 0 || s.class.unitsAlone {
-		e.keepUnits(s.class)
-	}
 	e.keepKinds(s.class, e.now)
 	if j := &e.jobs.rows[s.record.row]; e.claiming(j) {
 		e.keepOwn(j)
 	}
 	e.keepServed(&e.jobs.rows[s.record.row])
 	s.guards = e.guardsOf(&s.record)
-	e.keepApart(&t.within, &e.jobs.rows[s.record.row], int(s.record.pair), e.now)
+	e.readyGuards()
 	e.blockReserved()
 	for _, n := range p.owned {
 		if t.within.Has(n) {

@@ -85,7 +85,7 @@ func exclusiveTopo(s *JobSpec, p *partition) bool {
 // units to themselves. It is called when such a job starts or ends.
 func (e *engine) holdUnits() {
 	e.held.Clear()
-	e.holders = 0
+	e.holders, e.holding, e.plans.holdsKnown = 0, e.holding[:0], false
 	var set topology.NodeSet
 	for r := range e.jobs.rows {
 		j := &e.jobs.rows[r]
@@ -96,6 +96,7 @@ func (e *engine) holdUnits() {
 			set.Init(len(e.nodes))
 		}
 		e.holders++
+		e.holding = append(e.holding, int32(r))
 		set.Clear()
 		for i := range j.alloc {
 			set.Add(j.alloc[i].node)

@@ -165,6 +165,9 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 	if rapid.IntRange(0, 3).Draw(t, "scoped") == 0 {
 		j.Licenses = rapid.SampledFrom(scopedAsks).Draw(t, "of racks and nodes")
 	}
+	if j.Exclusive == scheduler.ExclusiveNo && rapid.IntRange(0, 5).Draw(t, "apart") == 0 {
+		j.Exclusive = rapid.SampledFrom([]scheduler.Exclusive{scheduler.ExclusiveUser, scheduler.ExclusiveTopo}).Draw(t, "from whom")
+	}
 	if rapid.IntRange(0, 3).Draw(t, "features") == 0 {
 		j.Constraint = rapid.SampledFrom([]string{"", "g", "f*1", "[f|g]", "[g|f]", "[f*1&g*1]"}).Draw(t, "constraint")
 		j.Prefer = rapid.SampledFrom([]string{"", "f", "g", "[f|g]"}).Draw(t, "prefer")
