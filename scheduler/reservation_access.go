@@ -74,10 +74,10 @@ func (e *engine) accountLine(name string) []string {
 }
 
 // admitsRecord reports whether a reservation lets a job in one partition in,
-// with the QOS it has.
+// with the QOS of that record.
 func (e *engine) admitsRecord(x *reservation, j *job, pair int) bool {
 	return j.own.User == "root" || (len(x.spec.Partitions) == 0 || admitsAny(x.spec.Partitions, e.parts[j.parts[pair]].spec.Name)) &&
-		(len(x.spec.QOS) == 0 || admitsAny(x.spec.QOS, e.qosName(j)))
+		(len(x.spec.QOS) == 0 || admitsAny(x.spec.QOS, e.pairQOSName(j, pair)))
 }
 
 // attracts reports whether a MAGNETIC reservation takes a job that asks for
@@ -117,7 +117,7 @@ func (e *engine) resvServes(s *JobSpec, ja *jobAccount, parts, classes []int32) 
 	if len(s.Reservations) == 0 {
 		return nil
 	}
-	j := job{spec: &JobSpec{QOS: s.QOS}, own: &jobOwn{User: s.User}, acct: *ja, parts: parts}
+	j := job{spec: s, own: &jobOwn{User: s.User}, acct: *ja, parts: parts, state: StatePending}
 	for _, name := range s.Reservations {
 		at := e.resvByName(name)
 		if at < 0 {

@@ -117,9 +117,14 @@ func (e *engine) updateReservation(now Time, u *ReservationUpdate) error {
 		}
 	}
 	e.now = max(e.now, now)
-	records := (x.flags|y.flags)&resvMagnetic != 0 || u.Skip || u.Start != nil
+	magnet := (x.flags|y.flags)&resvMagnetic != 0
 	*x = y
-	e.resvChanged(records)
+	e.resvChanged(magnet)
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; !magnet && j.state == StatePending && slices.Contains(j.spec.Reservations, u.Name) {
+			e.requeueRecords(int32(r))
+		}
+	}
 	for _, r := range x.members {
 		j := &e.jobs.rows[r]
 		if j.resvEnd = x.end; x.flags&resvFlex != 0 {

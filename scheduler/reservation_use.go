@@ -8,19 +8,32 @@ import (
 	"github.com/berth-sched/berth/topology"
 )
 
-// resvWaits reports whether a job must wait for its reservations to begin, or
-// for the records of them to go.
-func (e *engine) resvWaits(s *JobSpec) bool {
+// resvWaits reports whether a job must wait for its reservations to begin, to let it
+// in, or for the records of them to go.
+func (e *engine) resvWaits(j *job) bool {
 	known := false
-	for _, name := range s.Reservations {
-		if at := e.resvByName(name); at >= 0 {
-			if e.resv.all[at].open(e.resv.clock) {
-				return false
-			}
-			known = true
+	for _, name := range j.spec.Reservations {
+		at := e.resvByName(name)
+		if at < 0 {
+			continue
 		}
+		if x := &e.resv.all[at]; x.open(e.resv.clock) && e.lets(x, j.spec, j.own) && e.admitsAnyOf(x, j) {
+			return false
+		}
+		known = true
 	}
 	return known
+}
+
+// admitsAnyOf reports whether a reservation lets a job in in any of its partitions,
+// with any of its QOS.
+func (e *engine) admitsAnyOf(x *reservation, j *job) bool {
+	for i := range j.parts {
+		if e.admitsRecord(x, j, i) {
+			return true
+		}
+	}
+	return false
 }
 
 // A resvChoice is a reservation that a record of a job is for.
@@ -43,7 +56,7 @@ func (e *engine) choices(dst []resvChoice, j *job) []resvChoice {
 	}
 	for _, name := range j.spec.Reservations {
 		at := e.resvByName(name)
-		if at < 0 {
+		if at < 0 || !e.lets(&e.resv.all[at], j.spec, j.own) {
 			continue
 		}
 		x := &e.resv.all[at]

@@ -398,7 +398,7 @@ func (e *engine) adoptRow(c *codec, r, ask int32) {
 	case j.state == StatePending:
 		e.counts.Pending++
 		e.watchDeadline(r)
-		if j.flags&(flagHeldUser|flagHeldAdmin) == 0 && j.eligible == Never && !j.depend.blocks() {
+		if j.eligible == Never && !j.depend.blocks() && (j.flags&(flagHeldUser|flagHeldAdmin) == 0 || j.begin > e.now) {
 			e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
 		}
 	}

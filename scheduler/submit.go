@@ -252,14 +252,14 @@ func (e *engine) setEligible(now Time, r int32) {
 		if j.plan == 0 {
 			j.start, j.end = Never, Never
 		}
-	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
-		j.eligible = Never
 	case j.begin > now:
 		j.eligible = Never
 		e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
-		if e.cfg.Profile == ProfileSlurm {
+		if e.cfg.Profile == ProfileSlurm && j.flags&(flagHeldUser|flagHeldAdmin) == 0 {
 			j.start = j.begin // as scontrol shows it
 		}
+	case j.flags&(flagHeldUser|flagHeldAdmin) != 0:
+		j.eligible = Never
 	default:
 		j.eligible = j.begin
 	}
@@ -285,28 +285,36 @@ func (e *engine) requeueRecords(r int32) {
 	if j.state != StatePending {
 		return
 	}
-	switch {
-	case j.depend.blocks():
-		j.reason = j.depend.reason()
-		return
-	case j.flags&flagHeldAdmin != 0:
-		if j.reason != ReasonJobLaunchFailure && j.reason != ReasonJobHoldMaxRequeue && j.reason != ReasonReservationDeleted {
-			j.reason = ReasonJobHeldAdmin
+	if why := e.waitsBefore(j); why != ReasonNone {
+		if why == ReasonReservation {
+			e.arrivals++
+			j.records = 0
 		}
-		return
-	case j.flags&flagHeldUser != 0:
-		j.reason = ReasonJobHeldUser
-		return
-	case j.eligible == Never:
-		j.reason = ReasonBeginTime
-		return
-	}
-	if e.resvWaits(j.spec) {
-		e.arrivals++
-		j.reason, j.records = ReasonReservation, 0
+		j.reason = why
 		return
 	}
 	e.pushRecords(r)
+}
+
+// waitsBefore is why a pending job gets no records, in the order in which Slurm asks
+// (spec: backfill 1.4 rows 2 to 6). What held it by itself stays shown.
+func (e *engine) waitsBefore(j *job) Reason {
+	held := j.flags&flagHeldAdmin != 0
+	switch {
+	case j.depend.blocks():
+		return j.depend.reason()
+	case held && (j.reason == ReasonJobLaunchFailure || j.reason == ReasonJobHoldMaxRequeue || j.reason == ReasonReservationDeleted):
+		return j.reason
+	case j.begin > e.resv.clock:
+		return ReasonBeginTime
+	case e.resvWaits(j):
+		return ReasonReservation
+	case held:
+		return ReasonJobHeldAdmin
+	case j.flags&flagHeldUser != 0:
+		return ReasonJobHeldUser
+	}
+	return ReasonNone
 }
 
 // pushRecords gives a job a record for each partition that may run it, or the
@@ -336,8 +344,11 @@ func (e *engine) pushRecords(r int32) {
 		k := &e.classes.rows[j.classes[i]]
 		k.leastLimit = min(k.leastLimit, e.timeLimit(j, i))
 	}
-	if j.records > 0 {
+	switch {
+	case j.records > 0:
 		j.flags |= flagQueued
+	case j.plan == 0:
+		j.start, j.end = Never, Never // a begin time that has come is none
 	}
 }
 
