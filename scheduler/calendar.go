@@ -96,8 +96,11 @@ func (p *Parameters) advance(f resvFlags, start, end Time) (Time, Time) {
 	if f&resvHourly != 0 {
 		return next, end.Add(time.Hour)
 	}
-	wall := next.Add(p.offset(next)) - start.Add(p.offset(start))
-	return next, max(p.instant(end.Add(p.offset(end))+wall), next+1)
+	wall, last := next.Add(p.offset(next))-start.Add(p.offset(start)), end.Add(p.offset(end))
+	if last >= Never-wall {
+		return next, Never
+	}
+	return next, max(p.instant(last+wall), next+1)
 }
 
 // occurrence is the first occurrence that ends after t of a span that repeats.

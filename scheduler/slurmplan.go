@@ -3,6 +3,7 @@ package scheduler
 import (
 	"time"
 
+	"github.com/berth-sched/berth/qos"
 	"github.com/berth-sched/berth/topology"
 )
 
@@ -166,8 +167,9 @@ func (e *engine) slurmStart(dst []Decision, rec record, limit time.Duration) []D
 	if !e.admits(rec) {
 		return dst
 	}
+	beside := e.slurmBeside(rec, e.timeLimit(&e.jobs.rows[rec.row], int(rec.pair)))
 	dst = e.start(dst, rec, true)
-	e.slurmLimit(rec.row, limit, &dst[len(dst)-1])
+	e.slurmLimit(rec.row, limit, beside, &dst[len(dst)-1])
 	e.addRunningEnd(rec.row)
 	e.slurm.memo.forget()
 	e.slurm.round.starts++
@@ -220,6 +222,16 @@ func (e *engine) slurmTime(j *job, pair int) time.Duration {
 	return limit
 }
 
+// slurmBeside is how long a record that is tested over limit counts beside what is
+// planned: one that keeps no nodes for itself and may be preempted goes wherever a
+// minute is free (spec: backfill 2.3).
+func (e *engine) slurmBeside(rec record, limit time.Duration) time.Duration {
+	if e.pre.on && e.flagsOf(&e.jobs.rows[rec.row], int(rec.pair))&qos.NoReserve != 0 {
+		return min(limit, time.Minute)
+	}
+	return limit
+}
+
 // slurmEarliest finds when a record can start beside what runs and what is
 // planned, and for how long it was tested; its place is in the scratch. A start
 // after the end of the slot is put off to that end, where more nodes may be free
@@ -229,10 +241,11 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
 	limit := e.slurmTime(j, int(rec.pair))
+	beside := e.slurmBeside(rec, limit)
 	for from := e.now; ; {
 		p.avail.Copy(&e.up)
 		p.avail.And(c.nodes)
-		later := p.nodes.over(&p.avail, from, from.Add(limit))
+		later := p.nodes.over(&p.avail, from, from.Add(beside))
 		p.looked.Copy(&p.avail)
 		later = e.slurmResv(rec, from, limit, later)
 		if p.avail.Count() >= int(c.min) && (c.list == nil || p.avail.Contains(c.list)) {
@@ -243,7 +256,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 					later = at
 				}
 			} else if ok && (later == 0 || p.nodes.floor(t) <= later) {
-				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(limit))
+				_, clash := p.nodes.clashes(e.try.nodes, t, t.Add(beside))
 				clash = clash || e.resvClash(rec, t, limit)
 				switch {
 				case t > e.lastStart(j), t >= e.resvLast(rec):
@@ -308,13 +321,13 @@ func (e *engine) slurmReserve(rec record, t Time, limit time.Duration, first boo
 // slurmLimit gives a job that started with its least limit as much of the limit
 // that it asked for as no plan for its nodes forbids, in whole minutes (spec:
 // backfill 2.6).
-func (e *engine) slurmLimit(r int32, least time.Duration, d *Decision) {
+func (e *engine) slurmLimit(r int32, least, beside time.Duration, d *Decision) {
 	j := &e.jobs.rows[r]
 	if j.spec.TimeMin <= 0 || least >= j.limit {
 		return
 	}
 	limit := j.limit
-	if at, clash := e.slurm.nodes.clashes(e.nodesOfJob(r), e.now, e.now.Add(limit)); clash {
+	if at, clash := e.slurm.nodes.clashes(e.nodesOfJob(r), e.now, e.now.Add(min(limit, beside))); clash {
 		limit = max(least, at.Sub(e.now)/time.Minute*time.Minute)
 	}
 	if at := e.reservedFrom(j, e.try.nodes, limit); at != Never {
