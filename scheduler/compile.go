@@ -242,6 +242,7 @@ func (e *engine) compileIn(part int32, s *JobSpec, o gres.Options, list *topolog
 	if r.MinNodes < ask.picks() && !e.cfg.Defects {
 		return 0, fmt.Errorf("features ask for %d nodes, %d tasks: %w", ask.picks(), r.Tasks, ErrNeverRuns)
 	}
+	e.capNodes(&r, &p.spec)
 	r, inLimit := r.LimitMemory(e.memLimits(p))
 	r.MilliCPU = s.CPUMilli
 	if s.GPUMilli > 0 && s.GPUMilli < 1000 {

@@ -156,7 +156,8 @@ func (e *engine) compileRead(c *codec, j *job, ask int32) {
 	}
 	if k.classes == nil {
 		var err error
-		if _, k.classes, err = e.compile(j.spec); err != nil {
+		spec := j.asked() // devices may be particular about whose a job is
+		if _, k.classes, err = e.compile(&spec); err != nil {
 			c.fail("job request")
 			return
 		}

@@ -370,7 +370,7 @@ func (e *engine) partitionReason(j *job, i int) Reason {
 		return ReasonPartitionDown
 	case s.State == PartitionInactive:
 		return ReasonPartitionInactive
-	case s.MaxNodes > 0 && asked.MinNodes > s.MaxNodes && flags&qos.PartitionMaxNodes == 0,
+	case s.MaxNodes > 0 && c.min > s.MaxNodes && flags&qos.PartitionMaxNodes == 0,
 		asked.MaxNodes > 0 && asked.MaxNodes < s.MinNodes && flags&qos.PartitionMinNodes == 0, int(asked.MinNodes) > c.partNodes:
 		return ReasonPartitionNodeLimit
 	case s.MaxTime > 0 && e.timeLimit(j, i) > s.MaxTime && flags&qos.PartitionTimeLimit == 0 && !j.acct.admin:

@@ -36,7 +36,9 @@ func GenConfig(t *rapid.T) scheduler.Config {
 	}
 	c.Partitions = []scheduler.PartitionSpec{{Name: "p", Nodes: "ALL", Default: true}}
 	if rapid.Bool().Draw(t, "two partitions") {
-		c.Partitions = append(c.Partitions, scheduler.PartitionSpec{Name: "q", Nodes: c.Nodes[0].Names, MaxTime: 20 * time.Second})
+		q := scheduler.PartitionSpec{Name: "q", Nodes: c.Nodes[0].Names, MaxTime: 20 * time.Second}
+		q.MaxNodes = rapid.Int32Range(0, 2).Draw(t, "most nodes")
+		c.Partitions = append(c.Partitions, q)
 	}
 	if rapid.Bool().Draw(t, "nodes join") {
 		c.MaxNodes, c.GresTypes = 10, []string{"gpu"}
@@ -142,6 +144,9 @@ func GenJob(t *rapid.T, id scheduler.JobID) *scheduler.JobSpec {
 		TimeLimit: time.Duration(rapid.IntRange(1, 30).Draw(t, "limit")) * time.Second,
 		Nice:      int64(rapid.IntRange(0, 2).Draw(t, "nice")) * -100,
 		Mem:       scheduler.MemPerNode, MemMiB: rapid.Int64Range(1, 600).Draw(t, "memory"),
+	}
+	if rapid.IntRange(0, 9).Draw(t, "long") == 9 {
+		j.TimeLimit = time.Duration(rapid.IntRange(1, 30).Draw(t, "hours")) * time.Hour // past what repeats
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "form") {
 	case 0:

@@ -2,6 +2,7 @@ package schedtest
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/scheduler"
@@ -69,7 +70,8 @@ var resvNames = []string{"r0", "r1", "r2"}
 var resvFlagSets = [][]string{
 	nil, nil, nil, {"MAINT"}, {"OVERLAP"}, {"FLEX"}, {"MAGNETIC"}, {"IGNORE_JOBS"}, {"HOURLY"}, {"DAILY"}, {"REPLACE"}, {"REPLACE_DOWN"},
 	{"STATIC_ALLOC"}, {"TIME_FLOAT"}, {"NO_HOLD_JOBS_AFTER"}, {"PURGE_COMP"}, {"FLEX", "MAGNETIC"}, {"MAINT", "IGNORE_JOBS"},
-	{"OVERLAP", "FLEX"}, {"HOURLY", "PURGE_COMP"}, {"MAGNETIC", "OVERLAP"},
+	{"OVERLAP", "FLEX"}, {"HOURLY", "PURGE_COMP"}, {"MAGNETIC", "OVERLAP"}, {"HOURLY", "MAGNETIC"}, {"DAILY", "FLEX"}, {"HOURLY", "OVERLAP"},
+	{"WEEKLY"}, {"WEEKDAY"}, {"WEEKEND"}, {"DAILY", "FORCE_START"}, {"PART_NODES"}, {"PART_NODES", "MAINT"}, {"USER_DELETE"},
 }
 
 // GenReservation draws a reservation that begins at now or soon, of nodes that are
@@ -85,13 +87,17 @@ func GenReservation(t *rapid.T, now scheduler.Time) scheduler.ReservationSpec {
 	if x.Start == 0 {
 		x.Start = 1
 	}
-	switch rapid.IntRange(0, 3).Draw(t, "access") {
+	switch rapid.IntRange(0, 5).Draw(t, "access") {
 	case 0, 1:
 		x.Users = []string{"ann"}
 	case 2:
 		x.Users = []string{"-bob"}
 	case 3:
 		x.Accounts = rapid.SampledFrom([][]string{{"a"}, {"-b"}}).Draw(t, "accounts")
+	case 4:
+		x.Partitions = rapid.SampledFrom([][]string{{"q"}, {"p"}, {"-q"}}).Draw(t, "partitions")
+	case 5:
+		x.QOS = rapid.SampledFrom([][]string{{"high"}, {"-high"}}).Draw(t, "QOS")
 	}
 	switch rapid.IntRange(0, 6).Draw(t, "what") {
 	case 0, 1:
@@ -107,6 +113,10 @@ func GenReservation(t *rapid.T, now scheduler.Time) scheduler.ReservationSpec {
 		x.TRES = rapid.SampledFrom([]string{"gres/gpu=1", "gres/gpu:x=2", "cpu=2"}).Draw(t, "tres")
 	case 6:
 		x.Licenses, x.Flags = "lic:1", append([]string{"ANY_NODES"}, x.Flags...)
+	}
+	if slices.Contains(x.Flags, "PART_NODES") && rapid.IntRange(0, 3).Draw(t, "all of it") > 0 {
+		x.Nodes, x.NodeCount, x.CoreCount, x.TRES, x.Features = "ALL", 0, nil, "", ""
+		x.Partition = rapid.SampledFrom([]string{"p", "q"}).Draw(t, "whole partition")
 	}
 	return x
 }

@@ -53,19 +53,22 @@ func CountedLaws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, e
 	}
 	r := &run{t: t, cfg: cfg, make: make, s: s, live: map[scheduler.JobID]bool{}, twin: newMemory(&cfg, n)}
 	// What makes jobs start comes under several names, so that it is drawn often.
+	some := func(t *rapid.T) {
+		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+			r.submit(t)
+		}
+		r.pass(t)
+	}
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": func(t *rapid.T) { r.submit(t) },
 		"submit and pass": func(t *rapid.T) {
 			r.submit(t)
 			r.pass(t)
 		},
-		"submit some and pass": func(t *rapid.T) {
-			for range rapid.IntRange(1, 4).Draw(t, "jobs") {
-				r.submit(t)
-			}
-			r.pass(t)
-		},
-		"reserve": func(t *rapid.T) { r.apply(t, GenReservationEvent(t, r.now)) },
+		"submit some and pass": some,
+		"submit more and pass": some,
+		"fill the cluster":     some,
+		"reserve":              func(t *rapid.T) { r.apply(t, GenReservationEvent(t, r.now)) },
 		"reserve and pass": func(t *rapid.T) {
 			r.apply(t, GenReservationEvent(t, r.now))
 			r.pass(t)
@@ -119,7 +122,8 @@ func CountedLaws(t *rapid.T, make func(scheduler.Config) (scheduler.Scheduler, e
 			})
 		},
 		"partition": func(t *rapid.T) {
-			s := r.cfg.Partitions[0]
+			s := rapid.SampledFrom(r.cfg.Partitions).Draw(t, "partition")
+			s.State = rapid.SampledFrom([]scheduler.PartitionState{scheduler.PartitionUp, scheduler.PartitionUp, scheduler.PartitionDown, scheduler.PartitionDrain}).Draw(t, "state")
 			s.QOS = rapid.SampledFrom([]string{"", "part", "high"}).Draw(t, "QOS")
 			r.apply(t, scheduler.Event{Kind: scheduler.EventPartition, Partition: &s})
 		},
@@ -243,7 +247,11 @@ func (r *run) checkStart(t *rapid.T, d *scheduler.Decision) {
 }
 
 func (r *run) advance(t *rapid.T) {
-	r.now = r.now.Add(time.Duration(rapid.IntRange(1, 10).Draw(t, "seconds")) * time.Second)
+	step := time.Second
+	if rapid.IntRange(0, 14).Draw(t, "far") == 14 {
+		step = 7 * time.Minute
+	}
+	r.now = r.now.Add(time.Duration(rapid.IntRange(1, 10).Draw(t, "seconds")) * step)
 	if at, ok := r.s.Wake(); ok && rapid.Bool().Draw(t, "to wake") && at > r.now {
 		r.now = at
 	}

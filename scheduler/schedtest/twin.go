@@ -61,7 +61,7 @@ type Tally struct {
 type memory struct {
 	cfg      *scheduler.Config
 	hardware map[string]scheduler.NodeSpec
-	licenses map[string]int64
+	pools    map[string]scheduler.LicenseSpec
 	jobs     map[scheduler.JobID]*memo
 	dropped  bool // a QOS or an account has been removed
 	limits   bool // there are or were limits of accounts or QOS
@@ -90,14 +90,14 @@ type resvMemo struct {
 
 func newMemory(cfg *scheduler.Config, tally *Tally) *memory {
 	m := &memory{
-		cfg: cfg, hardware: map[string]scheduler.NodeSpec{}, licenses: map[string]int64{}, jobs: map[scheduler.JobID]*memo{},
+		cfg: cfg, hardware: map[string]scheduler.NodeSpec{}, pools: map[string]scheduler.LicenseSpec{}, jobs: map[scheduler.JobID]*memo{},
 		resv: map[string]resvMemo{}, tally: tally,
 	}
 	for i := range cfg.Nodes {
 		m.addNodes(&cfg.Nodes[i])
 	}
 	for _, l := range cfg.Licenses {
-		m.licenses[l.Name] = l.Total
+		m.pools[l.Name] = l
 	}
 	return m
 }
@@ -123,7 +123,9 @@ func (m *memory) note(ev *scheduler.Event) {
 	case scheduler.EventNodeAdd:
 		m.addNodes(ev.Node)
 	case scheduler.EventLicense:
-		m.licenses[ev.License.Name] = ev.License.Total
+		p := m.pools[ev.License.Name]
+		p.Name, p.Total = ev.License.Name, ev.License.Total
+		m.pools[p.Name] = p
 	case scheduler.EventUser, scheduler.EventAccount, scheduler.EventQOS:
 		m.dropped = m.dropped || ev.Remove
 	}
@@ -287,8 +289,10 @@ func (w *world) free(j *seenJob, m *memo) truth {
 	switch {
 	case m.held, w.cfg.Profile == scheduler.ProfileSlurm && m.requeued >= 0 && w.now < m.requeued.Add(121*time.Second):
 		return no
-	case j.Reason == scheduler.ReasonReservationDeleted:
-		return min(truthOf(!w.lost(j)), unsure) // others of that name may have come
+	case w.lost(j) && (j.Reason == scheduler.ReasonReservationDeleted || j.Reason == scheduler.ReasonJobHeldAdmin):
+		return no
+	case w.lost(j), j.Reason == scheduler.ReasonReservationDeleted:
+		return unsure // it may be held, also if others of that name have come since
 	}
 	return yes
 }
@@ -359,7 +363,7 @@ func (w *world) record(j *seenJob, p *scheduler.PartitionSpec, x *resvSeen) trut
 		if n.State != scheduler.NodeUp || !w.has(p, n) {
 			continue
 		}
-		ok := min(w.reservedFor(j, x, n), yes-block(n), yes-block(nil), w.unit(j, n))
+		ok := min(w.reservedFor(j, x, n), w.supplied(j, n), yes-block(n), yes-block(nil), w.unit(j, n))
 		if ok == yes {
 			sure = append(sure, n)
 		}

@@ -111,13 +111,24 @@ func (w *world) blocks(k, j *seenJob) truth {
 	return unsure
 }
 
-// unit says whether a node's unit of the topology is a job's to use: jobs that want
-// theirs alone are not sorted out.
+// unit says whether a node and its unit of the topology are a job's to use beside
+// those who are there: jobs that want their units alone are not sorted out.
 func (w *world) unit(j *seenJob, n *seenNode) truth {
 	alone := j.spec.Exclusive == scheduler.ExclusiveTopo
 	for i := range w.jobs {
 		k := &w.jobs[i]
-		if k.ID == j.ID || !alone && k.spec.Exclusive != scheduler.ExclusiveTopo {
+		if k.ID == j.ID {
+			continue
+		}
+		if k.User != j.User && (k.spec.Exclusive == scheduler.ExclusiveUser || j.spec.Exclusive == scheduler.ExclusiveUser) {
+			if slices.ContainsFunc(k.alloc, func(a scheduler.NodeAlloc) bool { return a.Node == n.Name }) {
+				return no
+			}
+			if k.Planned && k.Start < j.end(w.now) {
+				return unsure
+			}
+		}
+		if !alone && k.spec.Exclusive != scheduler.ExclusiveTopo {
 			continue
 		}
 		if alone && (len(k.alloc) > 0 || k.Planned) {

@@ -3,7 +3,6 @@ package schedtest
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -143,76 +142,6 @@ func (w *world) reservedFor(j *seenJob, mine *resvSeen, n *seenNode) truth {
 		}
 	}
 	return t
-}
-
-// asks reads a list of licences: amounts of the one pool there is, of which one is
-// enough with or.
-func asks(text string) (counts []int64, or bool) {
-	if text == "" {
-		return nil, false
-	}
-	for item := range strings.SplitSeq(text, "|") {
-		n := int64(1)
-		if _, c, ok := strings.Cut(item, ":"); ok {
-			n, _ = strconv.ParseInt(c, 10, 64)
-		}
-		counts = append(counts, n)
-	}
-	return counts, len(counts) > 1
-}
-
-// licensed says whether a job in reservation mine has its licences for its limit
-// (spec: backfill 7, reservations 7.1).
-func (w *world) licensed(j *seenJob, mine *resvSeen) truth {
-	want, _ := asks(j.spec.Licenses)
-	if len(want) == 0 {
-		return yes
-	}
-	least, most := w.licensesInUse(j)
-	for i := range w.resv {
-		x := &w.resv[i]
-		if mine != nil && x.Name == mine.Name {
-			continue
-		}
-		kept := int64(0)
-		for _, c := range first(asks(x.Licenses)) {
-			kept += c
-		}
-		now, ever := x.meets(w.now, j.end(w.now))
-		if now {
-			least += kept
-		}
-		if ever {
-			most += kept
-		}
-	}
-	total := w.licenses["lic"]
-	switch {
-	case slices.Min(want)+most <= total:
-		return yes
-	case slices.Min(want)+least > total:
-		return no
-	}
-	return unsure
-}
-
-func first(counts []int64, _ bool) []int64 { return counts }
-
-// licensesInUse counts what others hold now, at least, and hold or are planned to
-// hold while a job would run, at most.
-func (w *world) licensesInUse(j *seenJob) (least, most int64) {
-	for i := range w.jobs {
-		k := &w.jobs[i]
-		c, _ := asks(k.spec.Licenses)
-		switch {
-		case k.ID == j.ID || len(c) == 0:
-		case len(k.alloc) > 0:
-			least, most = least+slices.Min(c), most+slices.Max(c)
-		case k.State == scheduler.StatePending && k.Planned && k.Start < j.end(w.now):
-			most += slices.Max(c)
-		}
-	}
-	return least, most
 }
 
 // describe tells what a job asks and what the twin sees.

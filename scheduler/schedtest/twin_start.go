@@ -42,6 +42,11 @@ func (r *run) checkRules(t *rapid.T, v scheduler.View, d *scheduler.Decision) {
 	}) {
 		t.Fatalf("at %d job %d wants %s and starts on %v", r.now, j.ID, j.spec.Constraint, d.Nodes)
 	}
+	for _, n := range on {
+		if w.unit(j, n) == no {
+			t.Fatalf("at %d job %d starts on %s beside jobs of other users: %s", r.now, j.ID, n.Name, w.describe(j))
+		}
+	}
 	w.checkMember(t, j, p, d)
 	w.checkLicenses(t, j, d)
 	for _, n := range on {
@@ -64,29 +69,6 @@ func (w *world) checkMember(t *rapid.T, j *seenJob, p *scheduler.PartitionSpec, 
 	asked := slices.Contains(j.spec.Reservations, x.Name) || len(j.spec.Reservations) == 0 && x.has("MAGNETIC")
 	if !asked || w.admits(j, p, x) == no {
 		t.Fatalf("at %d job %d of %s, %s, for %s starts in %+v, asked for %v", w.now, j.ID, j.spec.User, j.spec.Account, d.Limit, x.ReservationSpec, j.spec.Reservations)
-	}
-}
-
-// checkLicenses counts licences: those in use, and those that are reserved for others
-// and that these do not use yet.
-func (w *world) checkLicenses(t *rapid.T, j *seenJob, d *scheduler.Decision) {
-	want, _ := asks(j.spec.Licenses)
-	if len(want) == 0 {
-		return
-	}
-	used, _ := w.licensesInUse(j)
-	kept := int64(0)
-	for i := range w.resv {
-		x := &w.resv[i]
-		if now, _ := x.meets(w.now, w.now.Add(d.Limit)); now && x.Name != d.Reservation {
-			for _, c := range first(asks(x.Licenses)) {
-				kept += c
-			}
-		}
-	}
-	// Who holds some may be of the reservations: then those are not kept as well.
-	if total := w.licenses["lic"]; used+slices.Min(want) > total || slices.Min(want) > total-kept {
-		t.Fatalf("at %d job %d starts with %s: %d of %d are in use, %d reserved for others", w.now, j.ID, j.spec.Licenses, used, total, kept)
 	}
 }
 
