@@ -23,7 +23,8 @@ type failure struct {
 type resvVerdict struct {
 	turns, ups uint64 // of the reservations and the nodes, +1
 	started    int
-	stops      bool
+	named      bool // reservations are the reason
+	stops      bool // the partition is not blocked
 }
 
 // failureOf is the place for what is known of records like rec: one for jobs in
@@ -78,7 +79,9 @@ func (e *engine) startedBy(to Time) int {
 
 // resvStops handles a record that found no place while there are reservations:
 // it reports whether the partition is not blocked by it, since it waits within
-// its reservation, or since what is not reserved could never serve it.
+// its reservation, or since what is not reserved could never serve it. With too
+// few nodes beside what is reserved it blocks, as any job that waits for nodes
+// (recorded beside maintenance and beside reserved cores).
 func (e *engine) resvStops(rec record) bool {
 	if at := e.resvAt(rec.resv); at >= 0 {
 		x := &e.resv.all[at]
@@ -95,19 +98,19 @@ func (e *engine) resvStops(rec record) bool {
 	key := resvVerdict{turns: e.resv.turns + 1, ups: e.resv.ups + 1, started: e.startedBy(e.now.Add(limit))}
 	v := &c.verdict
 	if v.turns != key.turns || v.ups != key.ups || v.started != key.started || e.resv.floats > 0 || e.mayBorrow(rec) {
-		key.stops = e.resvInWay(rec, c, limit)
+		key.named, key.stops = e.resvInWay(rec, c, limit)
 		*v = key
 	}
-	if !v.stops {
+	if !v.named {
 		return false
 	}
 	if why := e.resvReason(rec, limit); c.list == nil || !e.coresAlone(rec, limit) {
 		j.reason = why
 	}
-	if e.cfg.Profile == ProfileSlurm && c.list != nil && c.list.Count() >= int(max(c.key.req.MinNodes, 1)) {
+	if v.stops && e.cfg.Profile == ProfileSlurm && c.list != nil && c.list.Count() >= int(max(c.key.req.MinNodes, 1)) {
 		e.withdraw(c.list) // as standstill does
 	}
-	return true
+	return v.stops
 }
 
 // classOf is the class of a record.
@@ -116,8 +119,9 @@ func (e *engine) classOf(rec record) *class {
 }
 
 // resvInWay reports whether a record could not be served by what is not reserved
-// for others even if no job ran.
-func (e *engine) resvInWay(rec record, c *class, limit time.Duration) bool {
+// for others even if no job ran: whether that is the reason of its waiting, and
+// whether others of its partition may pass.
+func (e *engine) resvInWay(rec record, c *class, limit time.Duration) (named, stops bool) {
 	s := &e.try
 	s.within.Copy(c.nodes)
 	s.within.And(&e.up)
@@ -126,7 +130,7 @@ func (e *engine) resvInWay(rec record, c *class, limit time.Duration) bool {
 	cores := e.resv.mark >= 0
 	e.releaseReserved()
 	if !s.cut && !cores {
-		return false
+		return false, false
 	}
 	left := &e.resv.left
 	left.Copy(&s.within)
@@ -135,12 +139,13 @@ func (e *engine) resvInWay(rec record, c *class, limit time.Duration) bool {
 	}
 	n := left.Count()
 	if n == before && !cores {
-		return false
+		return false, false
 	}
 	if n > 0 && n < int(c.min) {
-		return e.barred(rec, limit)
+		return e.barred(rec, limit), false
 	}
-	return n == 0 || !e.fitsIdle(rec, left)
+	never := n == 0 || !e.fitsIdle(rec, left)
+	return never, never
 }
 
 // barred reports whether reservations of whole nodes, other than for the
