@@ -15,7 +15,8 @@ const (
 	StagePartition Stage = iota
 	// StageUp: of those, the ones that take jobs.
 	StageUp
-	// StageReservation: not kept by reservations or plans of higher rank.
+	// StageReservation: not kept by reservations for others, or in the one asked
+	// for; only where there are any.
 	StageReservation
 	// StageFeatures: allowed by features and node lists.
 	StageFeatures
@@ -96,6 +97,9 @@ type Explanation struct {
 	Devices []DeviceCount
 	// Topology says what is in the way if the funnel ends there, else nil.
 	Topology *TopologyBlock
+	// Reservations are those that the job asked for, or that keep nodes of its
+	// partition from it for as long as it would run.
+	Reservations []ReservationBlock
 	// Limits are the limits in the way.
 	Limits []LimitBlock
 	// Dependency lists the conditions of a job that waits for others, those that
@@ -174,6 +178,9 @@ func (e *Explanation) AppendText(b []byte) []byte {
 			b = append(append(b, ' '), t.Lack...)
 		}
 		b = append(b, '\n')
+	}
+	for i := range e.Reservations {
+		b = e.Reservations[i].appendText(b, e.Now)
 	}
 	for i := range e.Limits {
 		b = e.Limits[i].appendText(b)

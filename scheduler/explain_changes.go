@@ -61,8 +61,11 @@ func (d *DeviceCount) appendText(b []byte) []byte {
 // askLess adds what the job could ask instead to start now: any type of device,
 // fewer devices, fewer nodes, or less time.
 func (e *engine) askLess(x *Explanation, rec record) {
-	if len(x.Limits) > 0 || len(x.Funnel) == 0 || x.Funnel[len(x.Funnel)-1].Stage < StageHardware ||
-		x.Behind != 0 && e.cfg.Profile == ProfileSlurm {
+	if len(x.Limits) > 0 || len(x.Funnel) == 0 || x.Behind != 0 && e.cfg.Profile == ProfileSlurm {
+		return
+	}
+	last := x.Funnel[len(x.Funnel)-1]
+	if last.Stage < StageHardware && (len(x.Reservations) == 0 || last.Stage < StageReservation) {
 		return
 	}
 	asked := e.jobs.rows[rec.row].asked()
@@ -78,6 +81,10 @@ func (e *engine) askLess(x *Explanation, rec record) {
 		}
 		return ok
 	}
+	if last.Stage < StageHardware {
+		e.askLessTime(rec, try) // to end before what is reserved
+		return
+	}
 	try("if it took any type of device", func(s *JobSpec) bool { return mapAsks(s, anyType) })
 	if most := e.mostAsked(rec); most > 1 {
 		for n := min(most-1, 64); n > 0; n-- {
@@ -87,8 +94,7 @@ func (e *engine) askLess(x *Explanation, rec record) {
 		}
 	}
 	if base.MinNodes > 1 {
-		last := x.Funnel[len(x.Funnel)-1].Nodes
-		for n := min(base.MinNodes-1, max(last, 1)); n > 0 && n+8 > last; n-- {
+		for n := min(base.MinNodes-1, max(last.Nodes, 1)); n > 0 && n+8 > last.Nodes; n-- {
 			if try(fmt.Sprintf("with %d instead of %d nodes", n, base.MinNodes), func(s *JobSpec) bool { return fewerNodes(s, n) }) {
 				break
 			}

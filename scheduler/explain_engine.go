@@ -24,22 +24,29 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	if j.state != StatePending {
 		return x, nil
 	}
-	e.rankOf(&x, r)
 	pair := int(e.plainPair(j))
+	rec := record{row: r, pair: int16(pair), resv: e.resvAsked(j)}
+	e.rankOf(&x, rec)
 	c := &e.classes.rows[j.classes[pair]]
 	p := &e.parts[j.parts[pair]]
 	x.Partition = p.spec.Name
 	x.Limits = e.appendLimits(nil, j, pair)
-	e.funnels(&x, c, p, record{row: r, pair: int16(pair)})
+	x.Reservations = e.reservationBlocks(rec)
+	e.funnels(&x, c, p, rec)
 	changeLimits(&x)
-	e.askLess(&x, record{row: r, pair: int16(pair)})
+	if j.reason == ReasonReservation {
+		x.Changes = nil // nothing helps before it lets the job in
+	} else {
+		e.askLess(&x, rec)
+	}
 	e.explainDependency(&x, j)
 	return x, nil
 }
 
-// rankOf counts the jobs tried before row r, and names the first of them that
-// waits for the same partition.
-func (e *engine) rankOf(x *Explanation, r int32) {
+// rankOf counts the jobs tried before a record, and names the first of them that
+// waits for the same partition, or for the same reservation.
+func (e *engine) rankOf(x *Explanation, rec record) {
+	r := rec.row
 	all := append(slices.Clone(e.queue.sorted), e.queue.incoming...)
 	slices.SortFunc(all, compareRecords)
 	j := &e.jobs.rows[r]
@@ -56,7 +63,7 @@ func (e *engine) rankOf(x *Explanation, r int32) {
 			continue
 		}
 		x.Ahead++
-		if x.Behind == 0 && o.parts[q.pair] == j.parts[j.firstPair] {
+		if x.Behind == 0 && o.parts[q.pair] == j.parts[j.firstPair] && e.stopsAlike(q.resv, rec.resv) {
 			x.Behind = o.id
 		}
 	}
@@ -81,20 +88,32 @@ func (e *engine) funnel(x *Explanation, c *class, p *partition, within *topology
 	if !step(StageUp) {
 		return
 	}
+	if len(e.resv.all) > 0 {
+		e.leaveReserved(left, rec)
+		if !step(StageReservation) {
+			return
+		}
+	}
 	left.And(within)
 	if !step(StageFeatures) {
 		return
 	}
+	mark := e.pool.Mark()
+	reserved := e.bookReserved(rec)
 	capable, free := e.capable(left, c)
+	x.Short = e.shortages(c, capable, free)
+	e.pool.Rollback(mark)
 	x.Devices = e.countDevices(c, left)
 	left.And(capable)
 	if !step(StageHardware) {
+		x.Short = nil
 		return
 	}
 	left.And(free)
-	x.Short = e.shortages(c, capable, free)
 	if !step(StageFree) {
-		x.Changes = e.changes(int(x.Wanted), capable, free)
+		if !reserved { // else it may be the reserved cores that it lacks
+			x.Changes = e.changes(int(x.Wanted), capable, free)
+		}
 		return
 	}
 	// The plan of a job of higher rank may be what is in the way: the fit is
@@ -171,6 +190,9 @@ func (e *engine) changes(wanted int, capable, free *topology.NodeSet) []Change {
 		for _, r := range e.nodes[b.node].jobs {
 			ids = append(ids, e.jobs.rows[r].id)
 		}
+	}
+	if len(ids) == 0 {
+		return nil // no job is in the way
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)

@@ -182,7 +182,7 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 			e.losePlan(&w)
 		}
 		if w.id >= 0 && e.stands(w.id) {
-			w.waits(j, p.all[w.id].why)
+			e.waits(&w, p.all[w.id].why)
 			continue
 		}
 		mark := len(dst)
@@ -210,14 +210,27 @@ type walk struct {
 	told     bool  // it waits like others of its class
 }
 
-// waits notes that a record with a plan waits.
-func (w *walk) waits(j *job, why Reason) {
+// waits notes that a record with a plan waits. One that waits for its reservation
+// stops none outside of it.
+func (e *engine) waits(w *walk, why Reason) {
+	j := &e.jobs.rows[w.rec.row]
 	j.reason = why
 	if w.blocked && plannable(why) {
 		j.reason = ReasonPriority
 	}
-	w.blocked = true
+	e.reservedWhy(w.rec)
+	if at := e.resvAt(w.rec.resv); at < 0 || e.resv.all[at].flags&resvFlex != 0 {
+		w.blocked = true
+	}
 	w.held++
+}
+
+// reservedWhy says of a record that waits beside plans that reservations keep it from
+// starting, if they do. It uses the scratch.
+func (e *engine) reservedWhy(rec record) {
+	if len(e.resv.all) > 0 && rec.resv == 0 && e.resv.floats == 0 && plannable(e.jobs.rows[rec.row].reason) {
+		e.resvStops(rec) // which says why
+	}
 }
 
 // losePlan takes a record's plan from it.
@@ -347,7 +360,7 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 		e.bookPlan(w.id)
 		x.checked = len(p.log)
 	}
-	w.waits(&e.jobs.rows[w.rec.row], x.why)
+	e.waits(w, x.why)
 	return dst
 }
 
@@ -443,6 +456,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	if !may || !plannable(why) && !w.licences {
 		e.losePlan(w)
 		w.told = !may && j.reason == ReasonPriority
+		e.reservedWhy(w.rec)
 		return dst
 	}
 	if !e.admitsAsked(w.rec) {
@@ -459,8 +473,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 		at = Never
 	}
 	e.putPlan(w, at)
-	w.blocked = true
-	w.held++
+	e.waits(w, why)
 	return dst
 }
 
