@@ -42,6 +42,6 @@
 // nodes that join a torus.
 // Claims of devices (gres.Claim) are not part of a job's specification.
 // Jobs that share cores (OverSubscribe) are not suspended for those of a
-// higher tier, and plans regard their cores as used until the last of them ends.
+// higher tier.
 // [Unenforced] names what a configuration says without effect.
 package scheduler

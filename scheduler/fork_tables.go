@@ -91,6 +91,7 @@ func (p *planner) fork(a *arenas) planner {
 	f.nodes, f.vacant, f.stale, f.own, f.only = forkSet(&p.nodes), forkSet(&p.vacant), forkSet(&p.stale), forkSet(&p.own), forkSet(&p.only)
 	f.spots = forkSet(&p.spots)
 	f.units, f.holds, f.holdsKnown, f.used = nil, nil, false, nil
+	f.shared = nil
 	f.alone, f.some, f.unit = slices.Clone(p.alone), forkSet(&p.some), forkSet(&p.unit)
 	f.cal, f.nextAt, f.weight = slices.Clone(p.cal), slices.Clone(p.nextAt), slices.Clone(p.weight)
 	var steps arena[step]

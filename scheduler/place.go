@@ -54,6 +54,7 @@ type scratch struct {
 	union  []uint64
 	shared []uint64
 	rows   []uint64 // copies of rows that a Chosen points to
+	cores  []uint64 // and of cores
 
 	// What limits say of the record that is tried.
 	capNodes int32 // the most nodes; 0 as asked
@@ -279,7 +280,7 @@ func (p *partition) limited() bool { return p.spec.MaxCPUsPerNode > 0 || p.spec.
 
 // nodeRow is node n as a class sees it over [t, t+limit).
 func (e *engine) nodeRow(c *class, n topology.NodeID, t Time, limit time.Duration) gres.NodeRow {
-	return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit), Limits: e.cpuLimits(c, n, t), Cores: e.rowCores(c, n)}
+	return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.rowAt(n, t, limit), Limits: e.cpuLimits(c, n, t), Cores: e.rowCores(c, n, t, limit)}
 }
 
 // cpuLimits counts the CPUs that jobs of the class's partition use on node n at

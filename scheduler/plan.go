@@ -111,6 +111,7 @@ type planner struct {
 	alone        []int32        // booked plans that have their topology units to themselves
 	holds        []unitHold     // of those and of running jobs
 	holdsKnown   bool
+	shared       []int32          // scratch of breakShared
 	running      bool             // guards look at what runs alone
 	some, unit   topology.NodeSet // scratch; the units that used is about
 	used         []unitSpan

@@ -291,14 +291,6 @@ func (e *engine) planRecord(dst []Decision, w *walk) []Decision {
 	if w.id >= 0 && p.all[w.id].limit != limit {
 		e.losePlan(w)
 	}
-	if e.classes.rows[j.classes[w.rec.pair]].shares {
-		// The calendars know nothing of cores that jobs share.
-		p.skip = w.rec.row
-		ok := e.tryNow(w.rec, p)
-		if p.skip = -1; ok {
-			return e.startPlanned(dst, w)
-		}
-	}
 	if w.id >= 0 && p.all[w.id].booked {
 		return e.compress(dst, w)
 	}

@@ -207,6 +207,7 @@ func (e *engine) rebuild(n topology.NodeID) {
 	}
 	c.steps = c.steps[:0]
 	sh, row := e.pool.Shape(int32(n)), append(p.row[:0], e.pool.Row(int32(n))...)
+	e.bareRow(sh, row, n)
 	at := before
 	for i := 0; ; {
 		for ; i < len(turns) && (turns[i].at == at || turns[i].begin && turns[i].at <= e.now); i++ {

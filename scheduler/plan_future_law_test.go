@@ -24,7 +24,9 @@ type futureLaw struct {
 }
 
 func (f *futureLaw) run(t *rapid.T) {
-	f.cfg.Nodes = []scheduler.NodeSpec{{Names: "n[0-5]", CoresPerSocket: 4}}
+	if f.cfg.Nodes == nil {
+		f.cfg.Nodes = []scheduler.NodeSpec{{Names: "n[0-5]", CoresPerSocket: 4}}
+	}
 	p := &f.cfg.Parameters
 	p.Plan.Promise = scheduler.PromiseKept // ranks do not move plans
 	p.Plan.Depth = rapid.SampledFrom([]int32{0, 0, 1, 3}).Draw(t, "depth")
@@ -37,8 +39,13 @@ func (f *futureLaw) run(t *rapid.T) {
 	}
 	f.ends, f.planned = map[scheduler.JobID]scheduler.Time{}, map[scheduler.JobID]scheduler.Time{}
 	t.Repeat(map[string]func(*rapid.T){
-		"submit":  f.submit,
-		"submit2": f.submit,
+		"submit": f.submit,
+		"submit some": func(t *rapid.T) {
+			for range rapid.IntRange(2, 6).Draw(t, "jobs") {
+				f.submit(t)
+			}
+			f.pass(t)
+		},
 		"end": func(t *rapid.T) {
 			for id := scheduler.JobID(1); id <= f.next; id++ {
 				if _, ok := f.ends[id]; ok && rapid.Bool().Draw(t, "this one") {
@@ -71,7 +78,7 @@ func (f *futureLaw) run(t *rapid.T) {
 			f.s = s
 		},
 		"pass": func(t *rapid.T) {
-			target := f.now.Add(time.Duration(rapid.IntRange(0, 9).Draw(t, "seconds")) * time.Second)
+			target := f.now.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "seconds")) * time.Second)
 			for {
 				at := target
 				for _, end := range f.ends {
@@ -263,6 +270,54 @@ func unitsLaw(t *rapid.T) {
 	f.run(t)
 }
 
+// sharesLaw: jobs may hold cores that others hold, so many of them.
+func sharesLaw(t *rapid.T) {
+	f := &futureLaw{}
+	f.cfg.Nodes = []scheduler.NodeSpec{{Names: "n[0-1]", CoresPerSocket: 3}}
+	rows := rapid.IntRange(2, 3).Draw(t, "sharers")
+	word := rapid.SampledFrom([]string{"FORCE", "YES"}).Draw(t, "share")
+	f.cfg.Partitions = []scheduler.PartitionSpec{{Name: "p", Nodes: "ALL", Default: true, Oversubscribe: fmt.Sprintf("%s:%d", word, rows)}}
+	if rapid.Bool().Draw(t, "mixed") {
+		f.cfg.Partitions = append(f.cfg.Partitions, scheduler.PartitionSpec{Name: "q", Nodes: "n0"})
+	}
+	shares := func(j *scheduler.JobSpec) bool {
+		return (len(j.Partitions) == 0 || j.Partitions[0] == "p") && (word == "FORCE" || j.Oversubscribe)
+	}
+	f.job = func(t *rapid.T, j *scheduler.JobSpec) {
+		j.MinNodes, j.CPUsPerTask = min(j.MinNodes, 2), min(j.CPUsPerTask, 3)
+		j.Oversubscribe = rapid.IntRange(0, 3).Draw(t, "may share") > 0 && j.Exclusive == scheduler.ExclusiveNo
+		if len(f.cfg.Partitions) > 1 && rapid.IntRange(0, 3).Draw(t, "elsewhere") == 0 {
+			j.Partitions, j.MinNodes = []string{"q"}, 1
+		}
+	}
+	f.check = func(t *rapid.T, v scheduler.View) {
+		type core struct {
+			node string
+			core int32
+		}
+		held, kind := map[core]int{}, map[string]bool{}
+		for j := range v.Jobs() {
+			spec := v.Spec(j.ID)
+			for _, a := range v.AppendAlloc(nil, j.ID) {
+				if was, ok := kind[a.Node]; ok && was != shares(spec) {
+					t.Fatalf("on %s are jobs that share and such that do not", a.Node)
+				}
+				kind[a.Node] = shares(spec)
+				for _, c := range a.Cores {
+					most := 1
+					if shares(spec) {
+						most = rows
+					}
+					if held[core{a.Node, c}]++; held[core{a.Node, c}] > most {
+						t.Fatalf("core %d of %s is held by %d jobs", c, a.Node, held[core{a.Node, c}])
+					}
+				}
+			}
+		}
+	}
+	f.run(t)
+}
+
 // TestFutureLaws: what a start heeds beside the nodes' own resources plans heed at
 // their instants. No plan moves later, every job starts at its planned instant,
 // and after each pass nothing waits that would fit.
@@ -270,7 +325,7 @@ func TestFutureLaws(t *testing.T) {
 	for _, law := range []struct {
 		name string
 		law  func(*rapid.T)
-	}{{"scoped", scopedLaw}, {"user", userLaw}, {"units", unitsLaw}} {
+	}{{"scoped", scopedLaw}, {"user", userLaw}, {"units", unitsLaw}, {"shares", sharesLaw}} {
 		t.Run(fmt.Sprint(law.name), func(t *testing.T) { rapid.Check(t, law.law) })
 	}
 }

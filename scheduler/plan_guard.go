@@ -14,6 +14,7 @@ const (
 	guardScoped guards = 1 << iota // it takes of racks or nodes
 	guardApart                     // nodes of one user's jobs, or one MCS label's
 	guardUnits                     // topology units that a job has to itself
+	guardKinds                     // nodes of jobs that share cores
 )
 
 // guardsOf is what record of a class must heed.
@@ -29,6 +30,9 @@ func (e *engine) guardsOf(rec *record) guards {
 	if e.holders > 0 || len(p.alone) > 0 || e.classes.rows[j.classes[rec.pair]].unitsAlone {
 		g |= guardUnits
 	}
+	if e.sharing {
+		g |= guardKinds
+	}
 	return g
 }
 
@@ -41,7 +45,7 @@ func (e *engine) guardFrom(n topology.NodeID, t Time) Time {
 		if s.guards&guardScoped != 0 {
 			at = e.servedFrom(&e.jobs.rows[s.record.row].licenses, n, at, s.span)
 		}
-		if s.guards&guardApart != 0 {
+		if s.guards&(guardApart|guardKinds) != 0 {
 			at = e.besideFrom(n, at)
 		}
 		if s.guards&guardUnits != 0 {
@@ -128,7 +132,7 @@ func (e *engine) guardsLet(x *plan) bool {
 			return false
 		}
 	}
-	return e.scopedFrom(x)
+	return e.scopedFrom(x) && e.shareFits(x)
 }
 
 // onlyReady makes the ready nodes of a search the set of the try; with back it is
@@ -160,7 +164,8 @@ func (e *engine) readyGuards() {
 }
 
 // besideFrom returns the first start at or after t at which no job or plan on node n
-// is one that the record of the search may not be beside.
+// is one that the record of the search may not be beside: for whose it is, or since one
+// of them shares cores and the other does not.
 func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
 	p := &e.plans
 	s := &p.find
@@ -170,7 +175,7 @@ func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
 		again = false
 		for _, r := range e.nodes[n].jobs {
 			o := &e.jobs.rows[r]
-			if to := e.endsAt(o); to > t && o.flags&flagAway == 0 && j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx))) {
+			if to := e.endsAt(o); to > t && o.flags&flagAway == 0 && ((o.shareRow > 0) != s.class.shares || j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx)))) {
 				t, again = to, true
 			}
 		}
@@ -180,7 +185,7 @@ func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
 		for _, id := range p.on[n] {
 			x := &p.all[id]
 			o := &e.jobs.rows[x.row]
-			if x.row != p.skip && x.end > t && e.meets(x, t) && j.staysOff(o, mine, e.aloneKind(o, int(x.pair))) {
+			if x.row != p.skip && x.end > t && e.meets(x, t) && (e.classes.rows[o.classes[x.pair]].shares != s.class.shares || j.staysOff(o, mine, e.aloneKind(o, int(x.pair)))) {
 				t, again = x.end, true
 			}
 		}
@@ -229,7 +234,8 @@ func (e *engine) notePlan(id int32, sign int) {
 func (e *engine) breakGuarded() {
 	p := &e.plans
 	e.breakScoped()
-	if e.apart == 0 && p.apart == 0 && e.holders == 0 && len(p.alone) == 0 {
+	e.breakShared()
+	if e.apart == 0 && p.apart == 0 && !e.sharing && e.holders == 0 && len(p.alone) == 0 {
 		return
 	}
 	for id := range p.all[:p.n] {

@@ -107,6 +107,7 @@ func (e *engine) rowAt(n topology.NodeID, t Time, limit time.Duration) []uint64 
 // rowInstant stores what is in use on node n at t.
 func (e *engine) rowInstant(dst []uint64, sh *gres.Shape, n topology.NodeID, t Time) []uint64 {
 	dst = append(dst[:0], e.pool.Row(int32(n))...)
+	e.bareRow(sh, dst, n)
 	if t > e.now {
 		for _, r := range e.nodes[n].jobs {
 			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 && j.end != Never && e.expectedEnd(j) <= t {

@@ -121,6 +121,9 @@ func (e *engine) overlayCores(sh *gres.Shape, row []uint64, n topology.NodeID, t
 // request more.
 func (e *engine) nextChange(n topology.NodeID, t Time) Time {
 	at := e.plans.nextStep(n, t)
+	if e.plans.find.class.shares {
+		at = min(at, e.nextShared(n, t))
+	}
 	for _, i := range e.plans.find.cores {
 		if x := &e.resv.all[i]; x.end > t && x.nodes.Has(n) {
 			at = min(at, x.end)

@@ -132,6 +132,7 @@ func (e *engine) earliest(rec record, limit time.Duration, until Time, only *top
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
 	ask, ok := e.pool.Ask(c.pool)
+	t.layer = -1
 	t.found, t.hold, t.refusal = false, false, topology.Refusal{Rule: topology.RuleEmpty, Unit: topology.NoUnit}
 	if c.list != nil && !e.up.Contains(c.list) {
 		t.refusal.Rule = topology.RuleRequired
@@ -181,7 +182,6 @@ func (e *engine) openSearch(only *topology.NodeSet) {
 	if only != nil {
 		t.within.And(only)
 	}
-	e.keepKinds(s.class, e.now)
 	if j := &e.jobs.rows[s.record.row]; e.claiming(j) {
 		e.keepOwn(j)
 	}
@@ -227,7 +227,7 @@ func (e *engine) sweep() (Time, bool) {
 		if len(s.heap) > 0 && s.heap[0].at == x.at {
 			continue
 		}
-		if len(s.now) > 0 && e.tryFar() {
+		if len(s.now) > 0 && e.tryFar(x.at) {
 			return x.at, true
 		}
 		if s.fresh && len(s.ready) >= want {
@@ -330,6 +330,10 @@ func (e *engine) tryReady(x *candidate) bool {
 		s.push(candidate{at: at, node: x.node, weight: x.weight, kind: candLater})
 		return false
 	}
+	if s.class.shares {
+		s.now = append(s.now, *x) // idle cores of any go first
+		return false
+	}
 	pass := gres.PassAny
 	if x.at == e.now {
 		if e.placement.placer != nil {
@@ -351,8 +355,11 @@ func (e *engine) tryReady(x *candidate) bool {
 
 // tryFar tries the nodes of this instant once more with devices anywhere, or lets
 // the policy choose among them.
-func (e *engine) tryFar() bool {
+func (e *engine) tryFar(t Time) bool {
 	s := &e.plans.find
+	if s.class.shares {
+		return e.tryShared(t)
+	}
 	first := gres.PassAny
 	if e.placement.placer != nil {
 		if e.choosePlace() {
@@ -421,7 +428,7 @@ func (e *engine) rowOver(n topology.NodeID, t Time) (row gres.NodeRow, plain boo
 	s := &e.plans.find
 	part := &e.parts[s.class.key.part]
 	cores := e.coresKept(n)
-	if !part.limited() && !cores {
+	if !part.limited() && !cores && !s.class.shares {
 		return row, true
 	}
 	w := &e.try
@@ -430,7 +437,7 @@ func (e *engine) rowOver(n topology.NodeID, t Time) (row gres.NodeRow, plain boo
 	if cores {
 		e.overlayCores(sh, w.union, n, t)
 	}
-	return gres.NodeRow{Shape: sh, Row: w.union, Limits: e.cpuLimits(s.class, n, t)}, false
+	return gres.NodeRow{Shape: sh, Row: w.union, Limits: e.cpuLimits(s.class, n, t), Cores: e.keptShared(sh, w.union, e.rowCores(s.class, n, t, s.limit))}, false
 }
 
 // tryAll tries the nodes that are ready at t.
@@ -459,6 +466,9 @@ func (e *engine) tryAll(t Time, want int) bool {
 	if at := e.licensedFrom(t); at > t {
 		s.push(candidate{at: at, kind: candAlarm})
 		return false
+	}
+	if c.shares {
+		return e.tried(t, e.tryAllShared(t, s.limit, want))
 	}
 	if t == e.now && c.required != nil {
 		// What the others are asked depends on the required ones.

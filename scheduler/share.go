@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/berth-sched/berth/gres"
 	"github.com/berth-sched/berth/topology"
@@ -13,7 +14,8 @@ import (
 
 // Jobs of a partition with OverSubscribe=FORCE:n, or YES:n and -s, may hold the
 // same cores, n of them: each lies in one of n rows on all its nodes, and within a
-// row a core is one job's (spec: cores 7.2). A job tries the idle cores of all nodes
+// row a core is one job's (spec: cores 7.2). Profile Best counts the sharers of each
+// core instead, see share_time.go. A job tries the idle cores of all nodes
 // first, then the rows in use, fullest first, then an empty one. What a node has in
 // use is the union of the rows. Jobs that share and jobs that do not keep off each
 // other's nodes.
@@ -62,6 +64,9 @@ func (e *engine) buildShares() {
 			continue
 		}
 		e.sharing = true
+		if e.cfg.Profile == ProfileBest {
+			continue
+		}
 		if words == nil {
 			for n := range e.nodes {
 				words = append(words, e.pool.Shape(int32(n)).CoreWords())
@@ -98,6 +103,9 @@ func (e *engine) placeRows(c *class, a *attempt) bool {
 		return true
 	}
 	refusal := s.refusal
+	if e.cfg.Profile == ProfileBest {
+		return e.placeLevels(c, a, refusal)
+	}
 	s.rowOrder = append(s.rowOrder[:0], e.parts[c.key.part].share.Order()...)
 	for _, r := range s.rowOrder {
 		s.layer = r
@@ -115,9 +123,12 @@ func (e *engine) byNode(c *class) bool {
 	return e.parts[c.key.part].limited() || c.shares && e.try.layer >= 0
 }
 
-// rowCores are the cores that a class must keep off on a node in the row that is
-// tried; nil are those of the pool.
-func (e *engine) rowCores(c *class, n topology.NodeID) []uint64 {
+// rowCores are the cores that a class must keep off on a node over [t, t+limit) in
+// the row that is tried; nil are those of the pool.
+func (e *engine) rowCores(c *class, n topology.NodeID, t Time, limit time.Duration) []uint64 {
+	if c.shares && e.cfg.Profile == ProfileBest {
+		return e.sharedOver(c.key.part, n, t, t.Add(limit), e.try.layer)
+	}
 	if !c.shares || e.try.layer < 0 {
 		return nil
 	}
@@ -149,13 +160,15 @@ func (e *engine) shareStart(j *job) {
 	if !c.shares {
 		return
 	}
-	rows := e.parts[j.parts[j.partIdx]].share
-	row := e.try.layer
-	if row < 0 {
-		row = slices.IndexFunc(rows.Order(), func(r int) bool { return e.freeIn(rows, r, j) })
-		row = rows.Order()[max(row, 0)]
+	j.shareRow = 1
+	if rows := e.parts[j.parts[j.partIdx]].share; rows != nil {
+		row := e.try.layer
+		if row < 0 {
+			row = slices.IndexFunc(rows.Order(), func(r int) bool { return e.freeIn(rows, r, j) })
+			row = rows.Order()[max(row, 0)]
+		}
+		j.shareRow = int16(row) + 1
 	}
-	j.shareRow = int16(row) + 1
 	e.addRow(j)
 	for i := range j.alloc {
 		e.settleCores(j.alloc[i].node)
@@ -258,7 +271,9 @@ func (e *engine) shareAway(j *job) {
 	}
 	rows := e.parts[j.parts[j.partIdx]].share
 	for i := range j.alloc {
-		rows.Remove(int(j.shareRow)-1, int(j.alloc[i].node), j.alloc[i].grant.Cores)
+		if rows != nil {
+			rows.Remove(int(j.shareRow)-1, int(j.alloc[i].node), j.alloc[i].grant.Cores)
+		}
 		e.settleCores(j.alloc[i].node)
 	}
 }

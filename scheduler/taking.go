@@ -93,7 +93,7 @@ func (l *look) row(n topology.NodeID) gres.NodeRow {
 	case l.idle:
 	case l.t == e.now && (l.plans == nil || !l.plans.nodes.Has(n)):
 		// Plans that this try does not look at take nothing from it.
-		return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.pool.Row(int32(n)), Limits: e.cpuLimits(l.c, n, l.t), Cores: e.rowCores(l.c, n)}
+		return gres.NodeRow{Shape: e.pool.Shape(int32(n)), Row: e.pool.Row(int32(n)), Limits: e.cpuLimits(l.c, n, l.t), Cores: e.rowCores(l.c, n, l.t, l.limit)}
 	default:
 		return e.nodeRow(l.c, n, l.t, l.limit)
 	}
@@ -378,6 +378,7 @@ func (l *look) chooseRows() {
 	if l.plans == nil && (l.idle || l.t == e.now) {
 		for _, n := range s.nodes { // their rows last as long as the pool does not change
 			s.chosen = append(s.chosen, gres.Chosen{Node: l.row(n)})
+			l.keepCores()
 		}
 		return
 	}
@@ -391,6 +392,22 @@ func (l *look) chooseRows() {
 		x.Node.Row = s.rows[at : at+sh.RowLen()]
 		at += sh.RowLen()
 		s.chosen = append(s.chosen, x)
+		l.keepCores()
+	}
+}
+
+// keepCores copies the cores that the last node of s.chosen must keep off, which the
+// next node's take the place of.
+func (l *look) keepCores() {
+	s := &l.e.try
+	x := &s.chosen[len(s.chosen)-1].Node
+	if len(s.chosen) == 1 {
+		s.cores = s.cores[:0]
+	}
+	if x.Cores != nil {
+		at := len(s.cores)
+		s.cores = append(s.cores, x.Cores...)
+		x.Cores = s.cores[at:len(s.cores):len(s.cores)]
 	}
 }
 
