@@ -29,7 +29,7 @@ func (e *engine) keepApart(within *topology.NodeSet, j *job, pair int, t Time) b
 	for n := range within.All() {
 		for _, r := range e.nodes[n].jobs {
 			o := &e.jobs.rows[r]
-			if o.flags&flagAway != 0 || t > e.now && o.end != Never && e.expectedEnd(o) <= t {
+			if o.flags&flagAway != 0 || t > e.now && e.expectedEnd(o) <= t {
 				continue
 			}
 			if j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx))) {

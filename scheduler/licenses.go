@@ -387,7 +387,7 @@ func (e *engine) freeScoped(pool int32, t Time) {
 	p := &e.licenses.pools[pool]
 	for r := range e.jobs.rows {
 		j := &e.jobs.rows[r]
-		if !j.running() || !j.licenses.scoped || j.end == Never || e.expectedEnd(j) > t {
+		if !j.running() || !j.licenses.scoped || e.expectedEnd(j) > t {
 			continue
 		}
 		for _, a := range j.licenses.asks {
@@ -454,7 +454,7 @@ func (e *engine) licensesUsed(pool int32, t Time, limit time.Duration) int64 {
 	used := e.licenses.pools[pool].used
 	if t > e.now {
 		for r := range e.jobs.rows {
-			if j := &e.jobs.rows[r]; j.running() && len(j.licenses.asks) > 0 && j.end != Never && e.expectedEnd(j) <= t {
+			if j := &e.jobs.rows[r]; j.running() && len(j.licenses.asks) > 0 && e.expectedEnd(j) <= t {
 				used -= j.licenses.of(pool)
 			}
 		}
@@ -518,7 +518,7 @@ func (e *engine) licensesLater(t Time) Time {
 		}
 	}
 	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.running() && len(j.licenses.asks) > 0 && j.end != Never {
+		if j := &e.jobs.rows[r]; j.running() && len(j.licenses.asks) > 0 {
 			later(e.expectedEnd(j))
 		}
 	}

@@ -294,7 +294,7 @@ func (e *engine) cpuLimits(c *class, n topology.NodeID, t Time) *gres.CPULimits 
 	l := &gres.CPULimits{PerNode: p.spec.MaxCPUsPerNode, PerSocket: p.spec.MaxCPUsPerSocket, UsedSocket: make([]int32, sh.Sockets())}
 	for _, r := range e.nodes[n].jobs {
 		j := &e.jobs.rows[r]
-		if j.parts[j.partIdx] != c.key.part || t > e.now && j.end != Never && e.expectedEnd(j) <= t {
+		if j.parts[j.partIdx] != c.key.part || t > e.now && e.expectedEnd(j) <= t {
 			continue
 		}
 		for w, x := range j.grantOn(n).Cores {

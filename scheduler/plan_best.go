@@ -287,7 +287,7 @@ func (e *engine) stands(id int32) bool {
 func (e *engine) planRecord(dst []Decision, w *walk) []Decision {
 	p := &e.plans
 	j := &e.jobs.rows[w.rec.row]
-	limit := e.timeLimit(j, int(w.rec.pair))
+	limit := e.planLimit(j, int(w.rec.pair))
 	if w.id >= 0 && p.all[w.id].limit != limit {
 		e.losePlan(w)
 	}

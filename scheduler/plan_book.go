@@ -101,10 +101,7 @@ func (e *engine) bookRunning(r int32) {
 		e.catchUp() // more has changed than its nodes
 		return
 	}
-	to := Never
-	if j.end != Never {
-		to = e.expectedEnd(j)
-	}
+	to := e.expectedEnd(j)
 	for i := range j.alloc {
 		n := j.alloc[i].node
 		e.bookStep(n, before, to, &j.alloc[i].grant, false)

@@ -187,9 +187,8 @@ func (e *engine) rebuild(n topology.NodeID) {
 	p := &e.plans
 	turns := p.turns[:0]
 	for _, r := range e.nodes[n].jobs {
-		if j := &e.jobs.rows[r]; j.end != Never {
-			turns = append(turns, turn{at: e.expectedEnd(j), id: j.id, plan: -1, grant: j.grantOn(n)})
-		}
+		j := &e.jobs.rows[r]
+		turns = append(turns, turn{at: e.expectedEnd(j), id: j.id, plan: -1, grant: j.grantOn(n)})
 	}
 	for _, id := range p.on[n] {
 		x := &p.all[id]

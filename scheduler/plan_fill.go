@@ -90,7 +90,7 @@ func (e *engine) fillGaps(dst []Decision, starts *int32, at *walk, from int) []D
 		// partitions.
 		w.rec, w.pos, w.blocked = records[f.pos], f.pos, true
 		j := &e.jobs.rows[w.rec.row]
-		if j.qgen != w.rec.gen || e.planOf(&w.rec) != f.id || !p.all[f.id].booked || e.timeLimit(j, int(w.rec.pair)) != f.limit {
+		if j.qgen != w.rec.gen || e.planOf(&w.rec) != f.id || !p.all[f.id].booked || e.planLimit(j, int(w.rec.pair)) != f.limit {
 			continue
 		}
 		w.id = f.id

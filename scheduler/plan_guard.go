@@ -175,7 +175,7 @@ func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
 		again = false
 		for _, r := range e.nodes[n].jobs {
 			o := &e.jobs.rows[r]
-			if to := e.endsAt(o); to > t && o.flags&flagAway == 0 && ((o.shareRow > 0) != s.class.shares || j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx)))) {
+			if to := e.expectedEnd(o); to > t && o.flags&flagAway == 0 && ((o.shareRow > 0) != s.class.shares || j.staysOff(o, mine, e.aloneKind(o, int(o.partIdx)))) {
 				t, again = to, true
 			}
 		}
@@ -191,14 +191,6 @@ func (e *engine) besideFrom(n topology.NodeID, t Time) Time {
 		}
 	}
 	return t
-}
-
-// endsAt is when a running job is expected to end, Never if that is not known.
-func (e *engine) endsAt(j *job) Time {
-	if j.end == Never {
-		return Never
-	}
-	return e.expectedEnd(j)
 }
 
 // meets reports whether a plan begins before the end of the record of the search,

@@ -46,27 +46,42 @@ func plannable(r Reason) bool {
 // collectEnds lists when running jobs are expected to end.
 func (e *engine) collectEnds() {
 	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; j.running() && j.end != Never {
+		if j := &e.jobs.rows[r]; j.running() {
 			e.plans.ends = append(e.plans.ends, ending{at: e.expectedEnd(j), id: j.id, job: int32(r), plan: -1})
 		}
 	}
 	slices.SortFunc(e.plans.ends, compareEndings)
 }
 
-// expectedEnd is a running job's limit; a job that is over it, or told to end,
-// is expected to be gone a moment from now.
+// unlimited is for how long plans take a job without limit to run (spec: backfill
+// 2.3).
+const unlimited = 365 * 24 * time.Hour
+
+// planLimit is for how long a job is planned.
+func (e *engine) planLimit(j *job, pair int) time.Duration {
+	if limit := e.timeLimit(j, pair); limit != Infinite {
+		return limit
+	}
+	return unlimited
+}
+
+// expectedEnd is a running job's limit, or that of a job without; a job that is over
+// it, or told to end, is expected to be gone a moment from now.
 func (e *engine) expectedEnd(j *job) Time {
 	if j.flags&flagEnding != 0 {
 		return e.now + 1
 	}
-	return max(j.end, e.now+1)
+	end := j.end
+	if end == Never {
+		end = j.start.Add(unlimited)
+	}
+	return max(end, e.now+1)
 }
 
 func (e *engine) addRunningEnd(r int32) {
-	if j := &e.jobs.rows[r]; j.end != Never {
-		e.plans.insertEnd(ending{at: e.expectedEnd(j), id: j.id, job: r, plan: -1})
-		e.offAdd(r)
-	}
+	j := &e.jobs.rows[r]
+	e.plans.insertEnd(ending{at: e.expectedEnd(j), id: j.id, job: r, plan: -1})
+	e.offAdd(r)
 }
 
 // copyGrants stores grants in dst's own memory.
@@ -110,7 +125,7 @@ func (e *engine) rowInstant(dst []uint64, sh *gres.Shape, n topology.NodeID, t T
 	e.bareRow(sh, dst, n)
 	if t > e.now {
 		for _, r := range e.nodes[n].jobs {
-			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 && j.end != Never && e.expectedEnd(j) <= t {
+			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 && e.expectedEnd(j) <= t {
 				sh.Give(dst, j.grantOn(n))
 			}
 		}

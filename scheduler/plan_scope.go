@@ -152,7 +152,7 @@ func (e *engine) listLicenses() {
 		}
 	}
 	for r := range e.jobs.rows {
-		if j := &e.jobs.rows[r]; len(j.licenses.asks) > 0 && j.running() && j.end != Never {
+		if j := &e.jobs.rows[r]; len(j.licenses.asks) > 0 && j.running() {
 			add(&j.licenses, e.expectedEnd(j), -1)
 		}
 	}

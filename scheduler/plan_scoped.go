@@ -148,7 +148,7 @@ func (e *engine) foresee(f *unitFuture, pool, unit int32) {
 	for _, n := range l.nodesOf(unit) {
 		for _, r := range e.nodes[n].jobs {
 			j := &e.jobs.rows[r]
-			if k := j.licenses.of(pool); k > 0 && j.flags&flagAway == 0 && j.end != Never {
+			if k := j.licenses.of(pool); k > 0 && j.flags&flagAway == 0 {
 				s = append(s, unitStep{e.expectedEnd(j), -k})
 			}
 		}

@@ -72,8 +72,8 @@ func (e *engine) heldFrom(n topology.NodeID, t Time) Time {
 			switch {
 			case !h.nodes.Has(n):
 			case h.row >= 0:
-				if j := &e.jobs.rows[h.row]; j.flags&flagAway == 0 && e.endsAt(j) > t {
-					t, again = e.endsAt(j), true
+				if j := &e.jobs.rows[h.row]; j.flags&flagAway == 0 && e.expectedEnd(j) > t {
+					t, again = e.expectedEnd(j), true
 				}
 			case !p.running:
 				if x := &p.all[h.plan]; x.row != p.skip && x.end > t && e.meets(x, t) {
@@ -117,7 +117,7 @@ func (e *engine) listUsed(n topology.NodeID) {
 	for m := range p.unit.All() {
 		for _, r := range e.nodes[m].jobs {
 			if j := &e.jobs.rows[r]; j.flags&flagAway == 0 {
-				p.used = append(p.used, unitSpan{before, e.endsAt(j)})
+				p.used = append(p.used, unitSpan{before, e.expectedEnd(j)})
 			}
 		}
 		for _, id := range p.on[m] {

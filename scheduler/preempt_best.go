@@ -104,7 +104,7 @@ func (e *engine) soonEnough(t *trial, by Time) bool {
 	n := 0
 	for i := range e.pre.runs {
 		r := e.pre.runs[i].row
-		if v := &e.jobs.rows[r]; v.flags&flagAway == 0 && v.end != Never && e.expectedEnd(v) <= by {
+		if v := &e.jobs.rows[r]; v.flags&flagAway == 0 && e.expectedEnd(v) <= by {
 			t.removeRow(r)
 			n++
 		}

@@ -144,7 +144,7 @@ func (e *engine) keepKinds(c *class, t Time) {
 	for n := range e.try.within.All() {
 		for _, r := range e.nodes[n].jobs {
 			j := &e.jobs.rows[r]
-			gone := j.flags&flagAway != 0 || t > e.now && j.end != Never && e.expectedEnd(j) <= t
+			gone := j.flags&flagAway != 0 || t > e.now && e.expectedEnd(j) <= t
 			if !gone && (j.shareRow > 0) != c.shares {
 				e.try.within.Remove(n)
 				break
@@ -253,7 +253,7 @@ func (e *engine) sharedCores(n topology.NodeID, t Time) (union []uint64, some bo
 			continue
 		}
 		some = true
-		if j.flags&flagAway != 0 || t != Never && j.end != Never && e.expectedEnd(j) <= t {
+		if j.flags&flagAway != 0 || t != Never && e.expectedEnd(j) <= t {
 			continue
 		}
 		for w, c := range j.grantOn(n).Cores {

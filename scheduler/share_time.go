@@ -57,7 +57,7 @@ func (e *engine) addSharers(dst, planes []uint64, part int32, n topology.NodeID,
 	clear(planes)
 	for _, r := range e.nodes[n].jobs {
 		j := &e.jobs.rows[r]
-		if j.shareRow > 0 && j.flags&flagAway == 0 && e.endsAt(j) > t && (part < 0 || j.parts[j.partIdx] == part) {
+		if j.shareRow > 0 && j.flags&flagAway == 0 && e.expectedEnd(j) > t && (part < 0 || j.parts[j.partIdx] == part) {
 			stack(planes, j.grantOn(n).Cores)
 		}
 	}
@@ -148,7 +148,7 @@ func (e *engine) breakShared() {
 func (e *engine) nextShared(n topology.NodeID, t Time) Time {
 	p, at := &e.plans, Never
 	for _, r := range e.nodes[n].jobs {
-		if end := e.endsAt(&e.jobs.rows[r]); end > t {
+		if end := e.expectedEnd(&e.jobs.rows[r]); end > t {
 			at = min(at, end)
 		}
 	}

@@ -212,10 +212,7 @@ func (e *engine) slurmCounts(j *job, rec record) bool {
 
 // slurmTime is the time for which a record is tested: its least limit.
 func (e *engine) slurmTime(j *job, pair int) time.Duration {
-	limit := e.timeLimit(j, pair)
-	if limit == Infinite {
-		limit = 365 * 24 * time.Hour
-	}
+	limit := e.planLimit(j, pair)
 	if j.spec.TimeMin > 0 && j.spec.TimeMin < limit {
 		limit = j.spec.TimeMin
 	}

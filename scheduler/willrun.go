@@ -163,7 +163,7 @@ func (e *engine) keepUnitsAt(c *class, t Time) {
 		return
 	}
 	e.busy.Clear()
-	stays := func(j *job) bool { return j.running() && (j.end == Never || e.expectedEnd(j) > t) }
+	stays := func(j *job) bool { return j.running() && e.expectedEnd(j) > t }
 	used := &e.try.mask
 	for r := range e.jobs.rows {
 		j := &e.jobs.rows[r]
