@@ -95,15 +95,17 @@ type planner struct {
 	inPass       bool
 	own          topology.NodeSet // nodes whose bounds do not count in a search
 	owned        []topology.NodeID
+	aside        []int32 // plans that are out of the calendars while another record of their job is tried
 	only         topology.NodeSet
 	spots        topology.NodeSet  // of choosePlace and onlyReady
 	log          []topology.NodeID // nodes on which something has become free in this pass
 	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
 	order        []int32           // booked plans in order of the queue
 	fill         []filler
-	skip         int32 // row of the job whose plans do not count, -1 none
-	lifted       bool  // plans below the record at hand have made room
-	moved        bool  // this sweep changed something
+	skip         int32   // row of the job whose plans do not count, -1 none
+	lifts        []int32 // plans below the record at hand that are out of the calendars
+	lifted       bool    // plans below the record at hand have made room
+	moved        bool    // this sweep changed something
 	licensed     []licenseTurn
 	licenseStale bool
 	units        [][]unitFuture // by pool and unit; nil before the first is asked for

@@ -403,8 +403,14 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	prefers := e.prefers(j, w.rec.pair) || w.rec.resv != 0 && len(j.spec.Reservations) == 0
 	may := w.room && !prefers && e.blocks(j) && e.reserves(j, int(w.rec.pair))
 	until := Never
+	aside := false
+	if j.plan > 0 {
+		if dst, aside = e.startAside(dst, w, limit); j.running() {
+			return dst
+		}
+	}
 	if !may {
-		if until = e.now + 1; !e.pre.on && w.blocked && plannable(j.reason) && c.list == nil && c.futileResv == w.rec.resv && e.futile(c, limit) {
+		if until = e.now + 1; !aside && !e.pre.on && w.blocked && plannable(j.reason) && c.list == nil && c.futileResv == w.rec.resv && e.futile(c, limit) {
 			if !prefers {
 				j.reason = ReasonPriority
 			}
@@ -416,8 +422,7 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	at, ok := e.earliest(w.rec, limit, until, nil)
 	late := w.id < 0 || p.all[w.id].start == Never // it has never had a place
 	if may && late && (!ok || at > e.now) && e.lower(w) {
-		e.liftBelow(w.pos)
-		at, ok = e.earliest(w.rec, limit, until, nil)
+		at, ok = e.makeRoom(w, limit, at, ok)
 	}
 	if ok && at <= e.now {
 		return e.startPlanned(dst, w)
@@ -504,9 +509,11 @@ func (e *engine) lower(w *walk) bool {
 // to its place, if that is still free, when the walk comes to it.
 func (e *engine) liftBelow(pos int32) {
 	p := &e.plans
+	p.lifts = p.lifts[:0]
 	for _, id := range p.order {
 		if x := &p.all[id]; x.row >= 0 && x.booked && x.pos > pos {
 			e.unbookPlan(id)
+			p.lifts = append(p.lifts, id)
 		}
 	}
 	p.bounds.reset()

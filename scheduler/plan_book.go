@@ -151,7 +151,7 @@ func (e *engine) syncPlans() {
 		if x.row < 0 {
 			continue
 		}
-		if j := &e.jobs.rows[x.row]; j.state != StatePending || j.flags&flagQueued == 0 {
+		if j := &e.jobs.rows[x.row]; j.state != StatePending || j.flags&flagQueued == 0 || x.resv != 0 && e.resvAt(x.resv) < 0 {
 			e.dropPlan(int32(id))
 			continue
 		}

@@ -447,7 +447,8 @@ func (e *engine) tryAll(t Time, want int) bool {
 	n := 0
 	for _, r := range s.ready {
 		if r.last < t {
-			s.push(candidate{at: r.last + 1, node: int32(r.node), kind: candLater})
+			// Not before t: who has become ready since is not asked about then.
+			s.push(candidate{at: max(r.last+1, t), node: int32(r.node), kind: candLater})
 			continue
 		}
 		if s.guards != 0 {

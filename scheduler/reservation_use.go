@@ -93,10 +93,11 @@ func (e *engine) resvGate(rec record) bool {
 	return true
 }
 
-// resvLast is when the reservation of a record takes no more jobs.
+// resvLast is when the reservation of a record takes no more jobs. One that is
+// FLEX takes them before each occurrence too, so that it never stops if it repeats.
 func (e *engine) resvLast(rec record) Time {
 	at := e.resvAt(rec.resv)
-	if at < 0 || e.resv.all[at].flags&resvFlex != 0 {
+	if at < 0 || e.resv.all[at].flags&resvFlex != 0 && e.resv.all[at].flags&resvRecurs != 0 {
 		return Never
 	}
 	return e.resv.all[at].end
