@@ -491,55 +491,6 @@ func (e *engine) started(w *walk) {
 	e.plans.moved = true
 }
 
-// lower reports whether plans below a newcomer have to make room for it.
-func (e *engine) lower(w *walk) bool {
-	p := &e.plans
-	if e.par.Plan.Promise != PromiseBestEffort || p.lifted {
-		return false
-	}
-	for i := len(p.order) - 1; i >= 0; i-- {
-		if x := &p.all[p.order[i]]; x.row >= 0 && x.booked {
-			return x.pos > w.pos
-		}
-	}
-	return false
-}
-
-// liftBelow takes all plans of lower rank out of the calendars; each goes back
-// to its place, if that is still free, when the walk comes to it.
-func (e *engine) liftBelow(pos int32) {
-	p := &e.plans
-	p.lifts = p.lifts[:0]
-	for _, id := range p.order {
-		if x := &p.all[id]; x.row >= 0 && x.booked && x.pos > pos {
-			e.unbookPlan(id)
-			p.lifts = append(p.lifts, id)
-		}
-	}
-	p.bounds.reset()
-	p.lifted = true
-}
-
-// liftOn is liftBelow for the plans on the nodes of x.
-func (e *engine) liftOn(x *plan, pos int32) {
-	p := &e.plans
-	for i := range x.grants {
-		n := x.grants[i].node
-		for k := 0; k < len(p.on[n]); {
-			id := p.on[n][k]
-			y := &p.all[id]
-			if y.pos <= pos {
-				k++
-				continue
-			}
-			e.unbookPlan(id)
-			for m := range y.grants {
-				p.bounds.drop(y.grants[m].node)
-			}
-		}
-	}
-}
-
 // keptPlans are the plans that the start phase must heed, nil if there are none.
 func (e *engine) keptPlans() *planner {
 	if e.plans.live == 0 {
