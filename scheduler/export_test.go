@@ -20,6 +20,9 @@ func SlurmWork(s Scheduler) (tries, nodes int64) {
 // StartsLeft lists the jobs that wait though they would fit now beside what runs
 // and what is planned for others: each is tried node by node, without calendars.
 func StartsLeft(s Scheduler) []JobID {
+	if s.(*engine).counts.Pending == 0 {
+		return nil
+	}
 	e := s.(*engine).fork()
 	var left []JobID
 	for _, rec := range e.records() {

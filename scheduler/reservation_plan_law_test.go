@@ -21,7 +21,8 @@ type planRun struct {
 	inside  map[scheduler.JobID]bool // jobs that name a reservation
 	kept    bool                     // plans are promises
 	holds   []scheduler.Time         // when the reservations that hold began
-	free    int                      // passes in which plans may move: a reservation was made or changed, or a job goes first
+	free    bool                     // plans may move: a reservation was made or changed
+	gives   map[scheduler.JobID]bool // they may move for good: one that goes first came, in best effort
 }
 
 func (r *planRun) end(t *rapid.T, id scheduler.JobID) {
@@ -31,13 +32,17 @@ func (r *planRun) end(t *rapid.T, id scheduler.JobID) {
 	delete(r.ends, id)
 }
 
-// give lets plans move: in best effort they make room in a pass, and are put in
-// order of the queue in the next.
+// give lets plans move: in this pass, or in best effort those of all who are there
+// for good, since they may make room in a later pass.
 func (r *planRun) give() {
-	if r.free = 1; !r.kept {
-		r.free = 2
+	r.free = true
+	for id := scheduler.JobID(1); id <= r.next && !r.kept; id++ {
+		r.gives[id] = true
 	}
 }
+
+// moves reports whether the plan of a job may move.
+func (r *planRun) moves(id scheduler.JobID) bool { return r.free || r.gives[id] }
 
 // turn notes that reservations begin and end. Then jobs come that wait for them,
 // or that need not wait for them any more, and may go first.
@@ -73,7 +78,7 @@ func (r *planRun) pass(t *rapid.T) {
 				killed = true
 			}
 		case scheduler.OpStart:
-			if at, ok := r.planned[d.Job]; ok && r.now > at && r.free == 0 {
+			if at, ok := r.planned[d.Job]; ok && r.now > at && !r.moves(d.Job) {
 				t.Fatalf("job %d starts at %d, was planned for %d", d.Job, r.now, at)
 			}
 			delete(r.planned, d.Job)
@@ -101,7 +106,7 @@ func (r *planRun) look(t *rapid.T) {
 				continue
 			}
 			was, ok := r.planned[j.ID]
-			if ok && r.free == 0 && (!j.Planned || j.Start > was) {
+			if ok && !r.moves(j.ID) && (!j.Planned || j.Start > was) {
 				t.Fatalf("at %d job %d (%s) moves from %d to %d (planned %v): %+v", r.now, j.ID, j.Reason, was, j.Start, j.Planned, slices.Collect(v.Reservations()))
 			}
 			if delete(r.planned, j.ID); j.Planned {
@@ -110,7 +115,7 @@ func (r *planRun) look(t *rapid.T) {
 			waits = waits || r.inside[j.ID] && !j.Planned
 		}
 	})
-	if r.free = max(r.free-1, 0); waits && !r.kept {
+	if r.free = false; waits && !r.kept {
 		r.give()
 	}
 }
@@ -187,7 +192,7 @@ func propPlansReserved(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &planRun{s: s, inside: map[scheduler.JobID]bool{}, kept: promise == scheduler.PromiseKept, ends: map[scheduler.JobID]scheduler.Time{}, planned: map[scheduler.JobID]scheduler.Time{}}
+	r := &planRun{s: s, inside: map[scheduler.JobID]bool{}, gives: map[scheduler.JobID]bool{}, kept: promise == scheduler.PromiseKept, ends: map[scheduler.JobID]scheduler.Time{}, planned: map[scheduler.JobID]scheduler.Time{}}
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": r.submit,
 		"submit and pass": func(t *rapid.T) {
