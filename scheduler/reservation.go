@@ -231,6 +231,9 @@ func (e *engine) buildReservations() error {
 func (e *engine) setReservation(now Time, ev *Event) error {
 	s := ev.Reservation
 	if ev.ReservationUpdate != nil {
+		if s != nil || ev.Remove {
+			return fmt.Errorf("scheduler: update reservation %q: one to make or to remove is given too: %w", ev.ReservationUpdate.Name, ErrSpec)
+		}
 		return e.updateReservation(now, ev.ReservationUpdate)
 	}
 	if s == nil {

@@ -46,7 +46,10 @@ func (e *engine) pickNamed(x *reservation, at int, want *resvWant) error {
 			return fmt.Errorf("with %q: %w", o.spec.Name, ErrReservationOverlap)
 		}
 	}
-	if len(want.cores) > 0 {
+	switch {
+	case len(want.cores) > 1:
+		return e.pickCoresOn(x, want.cores)
+	case len(want.cores) > 0:
 		return e.pickCores(x, &x.nodes, want)
 	}
 	if x.flags&resvIgnoreJobs == 0 {
@@ -55,6 +58,29 @@ func (e *engine) pickNamed(x *reservation, at int, want *resvWant) error {
 				return ErrReservationBusy
 			}
 		}
+	}
+	if n := want.nodes; int(n) > x.nodes.Count() {
+		return e.changeCount(x, at, n) // others beside them
+	}
+	return nil
+}
+
+// pickCoresOn chooses so many cores on each of the nodes of x, in node order.
+func (e *engine) pickCoresOn(x *reservation, counts []int32) error {
+	if len(counts) != x.nodes.Count() {
+		return fmt.Errorf("core counts %d for %d nodes: %w", counts, x.nodes.Count(), ErrSpec)
+	}
+	y := reservation{spec: x.spec, flags: x.flags, start: x.start, end: x.end}
+	y.nodes.Init(len(e.nodes))
+	var one topology.NodeSet
+	one.Init(len(e.nodes))
+	for i, n := range x.nodes.AppendIDs(nil) {
+		one.Clear()
+		one.Add(n)
+		if err := e.pickCores(&y, &one, &resvWant{cores: counts[i : i+1]}); err != nil {
+			return err
+		}
+		x.cores = append(x.cores, y.cores...)
 	}
 	return nil
 }

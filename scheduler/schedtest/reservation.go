@@ -66,15 +66,18 @@ func minutesOf(text string) time.Duration {
 	return time.Duration(n) * time.Minute
 }
 
-func coresOf(text string) []int32 {
+func coresOf(text string) (counts []int32) {
 	if text == "" {
 		return nil
 	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		panic(fmt.Sprintf("schedtest: %q is no number of cores", text))
+	for part := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(part)
+		if err != nil {
+			panic(fmt.Sprintf("schedtest: %q is no number of cores", text))
+		}
+		counts = append(counts, int32(n))
 	}
-	return []int32{int32(n)}
+	return counts
 }
 
 func resvUpdate(f fields) scheduler.ReservationUpdate {
