@@ -323,7 +323,7 @@ func (e *engine) forgetEnded() {
 
 // jobsKept is the number of jobs less those that are to be forgotten by now.
 func (e *engine) jobsKept(now Time) int {
-	n := len(e.jobs.row)
+	n := e.jobs.ids.n
 	for _, r := range e.jobs.ended {
 		if e.jobs.rows[r].end.Add(e.par.MinJobAge) > now {
 			break

@@ -54,8 +54,8 @@ func TestCodecKeepsEveryField(t *testing.T) {
 	visitConfig(&w, &cfg)
 	r := codec{buf: w.buf, reading: true}
 	visitConfig(&r, &cfg2)
-	if diff := cmp.Diff(cfg, cfg2); diff != "" || r.err != nil || len(r.buf) != 0 {
-		t.Errorf("Config (%v, %d bytes left): mismatch (-want +got)\n%s", r.err, len(r.buf), diff)
+	if diff := cmp.Diff(cfg, cfg2); diff != "" || r.err != nil || r.left() != 0 {
+		t.Errorf("Config (%v, %d bytes left): mismatch (-want +got)\n%s", r.err, r.left(), diff)
 	}
 	var job, job2 JobSpec
 	fill(reflect.ValueOf(&job).Elem(), &next)
@@ -63,8 +63,8 @@ func TestCodecKeepsEveryField(t *testing.T) {
 	visitJobSpec(&w, &job)
 	r = codec{buf: w.buf, reading: true}
 	visitJobSpec(&r, &job2)
-	if diff := cmp.Diff(job, job2); diff != "" || r.err != nil || len(r.buf) != 0 {
-		t.Errorf("JobSpec (%v, %d bytes left): mismatch (-want +got)\n%s", r.err, len(r.buf), diff)
+	if diff := cmp.Diff(job, job2); diff != "" || r.err != nil || r.left() != 0 {
+		t.Errorf("JobSpec (%v, %d bytes left): mismatch (-want +got)\n%s", r.err, r.left(), diff)
 	}
 	if diff := cmp.Diff(job, cloneSpec(&job)); diff != "" {
 		t.Errorf("cloneSpec: mismatch (-want +got)\n%s", diff)

@@ -9,10 +9,33 @@ import (
 )
 
 // An arena gives copies of short lists out of few large pieces of memory.
-type arena[T any] struct{ room []T }
+type arena[T any] struct {
+	room  []T
+	piece int
+}
 
-// arenaPiece is how many entries are allocated at once.
-const arenaPiece = 1 << 12
+// arenaLeast and arenaMost are how many entries are allocated at once: twice as
+// many as before.
+const arenaLeast, arenaMost = 1 << 5, 1 << 12
+
+// take returns a list of n zero entries with no room for more; none is nil.
+func (a *arena[T]) take(n int) []T {
+	if n == 0 {
+		return nil
+	}
+	a.reserve(n)
+	d := a.room[:n:n]
+	a.room = a.room[n:]
+	return d
+}
+
+// reserve makes sure that there are n entries.
+func (a *arena[T]) reserve(n int) {
+	if n > len(a.room) {
+		a.piece = min(max(2*a.piece, arenaLeast), arenaMost)
+		a.room = make([]T, max(n, a.piece))
+	}
+}
 
 // copy returns a copy of s with room for so many more; an empty list is nil.
 // Appending beyond that moves it out of the arena.
@@ -21,9 +44,7 @@ func (a *arena[T]) copy(s []T, more int) []T {
 	if n == 0 {
 		return nil
 	}
-	if n+more > len(a.room) {
-		a.room = make([]T, max(n+more, arenaPiece))
-	}
+	a.reserve(n + more)
 	d := a.room[: n : n+more]
 	a.room = a.room[n+more:]
 	copy(d, s)
@@ -69,7 +90,7 @@ func (t *jobTable) fork(a *arenas) jobTable {
 		}
 	}
 	f.free, f.ended = slices.Clone(t.free), slices.Clone(t.ended)
-	f.row, f.asks = maps.Clone(t.row), t.asks.fork()
+	f.ids, f.asks = t.ids.fork(), t.asks.fork()
 	return f
 }
 

@@ -114,7 +114,7 @@ func (j *job) growAlloc(n, words, devs int) {
 type jobTable struct {
 	rows []job
 	free []int32
-	row  map[JobID]int32 // looked up, never ranged over
+	ids  idTable
 	// ended lists rows of ended jobs in the order in which they may be
 	// forgotten.
 	ended []int32
@@ -124,12 +124,7 @@ type jobTable struct {
 }
 
 // find returns the row of id, -1 if there is none.
-func (t *jobTable) find(id JobID) int32 {
-	if r, ok := t.row[id]; ok {
-		return r
-	}
-	return -1
-}
+func (t *jobTable) find(id JobID) int32 { return t.ids.find(id) }
 
 // add returns a row for id with everything but its memory reset.
 func (t *jobTable) add(id JobID) int32 {
@@ -143,14 +138,14 @@ func (t *jobTable) add(id JobID) int32 {
 	}
 	j := &t.rows[r]
 	*j = job{id: id, spec: t.none, own: t.mine, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
-	t.row[id] = r
+	t.ids.add(id, r)
 	return r
 }
 
 // drop forgets a row.
 func (t *jobTable) drop(r int32) {
 	j := &t.rows[r]
-	delete(t.row, j.id)
+	t.ids.remove(j.id)
 	j.id, j.gen, j.state, j.spec, j.own = 0, j.gen+1, StateNone, t.none, t.mine
 	t.free = append(t.free, r)
 }

@@ -47,7 +47,6 @@ func newEngine(cfg Config, reg *Registry) (*engine, error) {
 	if err := e.buildAccounting(); err != nil {
 		return nil, err
 	}
-	e.jobs.row = make(map[JobID]int32)
 	e.jobs.none, e.jobs.mine = new(JobSpec), new(jobOwn)
 	e.classes.ids = make(map[classKey]int32)
 	e.try.init(len(e.nodes))

@@ -13,8 +13,12 @@ import (
 // snapshotVersion is the first byte of a snapshot.
 const snapshotVersion = 3
 
+// jobBytes and nodeBytes are about what a job and a node take.
+const jobBytes, nodeBytes = 128, 32
+
 // AppendSnapshot appends the whole state; see Scheduler.
 func (e *engine) AppendSnapshot(dst []byte) ([]byte, error) {
+	dst = slices.Grow(dst, jobBytes*e.jobs.ids.n+nodeBytes*len(e.nodes))
 	c := codec{buf: append(dst, snapshotVersion)}
 	visitConfig(&c, &e.cfg)
 	e.visitState(&c)
@@ -65,7 +69,7 @@ func restore(b []byte, reg *Registry) (*engine, error) {
 		return nil, fmt.Errorf("scheduler: read snapshot: %w: %w", ErrSnapshot, err)
 	}
 	e.visitState(&c)
-	if c.err == nil && len(c.buf) > 0 {
+	if c.err == nil && c.left() > 0 {
 		c.fail("bytes left over")
 	}
 	if c.err != nil {
@@ -118,7 +122,7 @@ func (e *engine) visitState(c *codec) {
 	e.visitDepends(c)
 	e.visitRows(c, &e.jobs.ended)
 	for i := range e.nodes {
-		e.visitRows(c, &e.nodes[i].jobs)
+		listIn(c, &c.room.rows, &e.nodes[i].jobs, e.visitRow)
 	}
 	if c.reading {
 		e.buildShares()
@@ -141,7 +145,9 @@ func (e *engine) visitState(c *codec) {
 			s.gen = e.jobs.rows[s.row].gen
 		}
 	})
-	e.visitQueue(c)
+	if c.reading && c.err == nil {
+		e.readQueue(c)
+	}
 	e.visitSlurm(c)
 	e.visitFailures(c)
 	e.visitPlacement(c)
@@ -191,19 +197,18 @@ func (e *engine) checkLists(c *codec) {
 	}
 }
 
-// visitRow visits a reference to a job: by id, since rows are not kept.
+// visitRow visits a reference to a job: its number in the order of the snapshot.
 func (e *engine) visitRow(c *codec, r *int32) {
-	var id JobID
 	if !c.reading {
-		id = e.jobs.rows[*r].id
+		c.put(uint64(c.order[*r]))
+		return
 	}
-	num(c, &id)
-	if c.reading {
-		if *r = e.jobs.find(id); *r < 0 {
-			c.fail("reference to no job")
-			*r = 0
-		}
+	n := c.get()
+	if n >= uint64(len(e.jobs.rows)) {
+		c.fail("reference to no job")
+		n = 0
 	}
+	*r = int32(n)
 }
 
 func (e *engine) visitRows(c *codec, rows *[]int32) { list(c, rows, e.visitRow) }
@@ -212,87 +217,121 @@ func (e *engine) visitRows(c *codec, rows *[]int32) { list(c, rows, e.visitRow) 
 // the restored engine are numbered anew; no decision depends on them.
 func (e *engine) visitJobs(c *codec) {
 	c.specs = newSpecTable()
-	n := uint64(len(e.jobs.row))
-	c.uint(&n)
 	if c.reading {
-		if n > uint64(len(c.buf)) {
-			c.fail("list cut short")
-			return
-		}
-		e.reserveJobs(int(n))
-		for ; n > 0 && c.err == nil; n-- {
-			var id JobID
-			num(c, &id)
-			if id == 0 || e.jobs.find(id) >= 0 {
-				c.fail("job id")
-				return
-			}
-			r := e.jobs.add(id)
-			if ask := e.visitJob(c, &e.jobs.rows[r]); c.err == nil {
-				e.adoptRow(c, r, ask)
-			}
-		}
+		e.readJobs(c)
 		return
 	}
+	c.put(uint64(e.jobs.ids.n))
+	c.order = make([]int32, len(e.jobs.rows))
+	n := int32(0)
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; j.id != 0 {
-			num(c, &j.id)
+			c.order[r] = n
+			n++
+			c.put(uint64(j.id))
 			e.visitJob(c, j)
 		}
 	}
 }
 
-// reserveJobs makes room for n jobs.
-func (e *engine) reserveJobs(n int) {
-	e.jobs.rows = slices.Grow(e.jobs.rows, n)
-	e.jobs.row = make(map[JobID]int32, n)
-	e.rank.grow(n)
+// What a job has that most do not. Each is a bit of one number.
+const (
+	jobHasPast   = 1 << iota // it was told to end, suspended, requeued
+	jobHasResv               // it runs in a reservation, or beside one
+	jobHasEvict              // it was or is to be evicted
+	jobHasCharge             // it is in the books of accounts
+	jobHasPrios              // it has priorities in several partitions
+	jobHasAlloc
+	jobHasSteps
+	jobHasRest // any bit from here on is an error
+)
+
+func (j *job) has() uint64 {
+	h := uint64(0)
+	bit := func(b uint64, some bool) {
+		if some {
+			h |= b
+		}
+	}
+	bit(jobHasPast, j.restarts != 0 || j.endState != 0 || j.endWhy != 0 || j.closing != 0 || j.stopped != 0 || j.turn != 0 || j.shareRow != 0 || len(j.lent) > 0)
+	bit(jobHasResv, j.resv != 0 || j.resvEnd != Never)
+	bit(jobHasEvict, j.evict != eviction{})
+	plain := j.acct
+	plain.rebook = false
+	bit(jobHasCharge, plain != jobAccount{})
+	bit(jobHasPrios, len(j.prios) > 0)
+	bit(jobHasAlloc, len(j.alloc) > 0)
+	bit(jobHasSteps, j.steps != nil)
+	return h
 }
 
 // visitJob visits a job and returns the number of what it asks. What most jobs do
-// not have takes a byte.
+// not have takes no byte.
 func (e *engine) visitJob(c *codec, j *job) (ask int32) {
 	num(c, &j.state)
 	ask = e.visitSpec(c, j)
+	has := j.has()
+	c.uint(&has)
+	if has >= jobHasRest {
+		c.fail("job")
+		return ask
+	}
 	num(c, &j.flags)
 	num(c, &j.reason)
 	num(c, &j.partIdx)
 	num(c, &j.prio)
-	nums(c, &j.prios)
 	num(c, &j.depend.phase)
 	e.visitTimes(c, &j.submit, &j.since, &j.begin, &j.firstTry, &j.eligible, &j.start, &j.end)
 	num(c, &j.limit)
 	c.uint(&j.seq)
-	if c.has(j.restarts != 0 || j.endState != 0 || j.endWhy != 0 || j.closing != 0 || j.stopped != 0 || j.turn != 0 || j.shareRow != 0 || len(j.lent) > 0) {
-		num(c, &j.restarts)
-		num(c, &j.endState)
-		num(c, &j.endWhy)
-		num(c, &j.closing)
-		num(c, &j.stopped)
-		c.uint(&j.turn)
-		num(c, &j.shareRow)
-		list(c, &j.lent, func(c *codec, a *nodeGrant) {
-			num(c, &a.node)
-			list(c, &a.grant.Cores, (*codec).uint)
-		})
+	if has&jobHasPrios != 0 {
+		nums(c, &j.prios)
 	}
-	if c.has(j.resv != 0 || j.resvEnd != Never) {
+	if has&jobHasPast != 0 {
+		visitPast(c, j)
+	}
+	if has&jobHasResv != 0 {
 		num(c, &j.resv)
 		num(c, &j.resvEnd)
 	}
-	if c.has(j.evict != eviction{}) {
+	if has&jobHasEvict != 0 {
 		visitEvictionOf(c, &j.evict)
 	}
-	e.visitJobAccount(c, j)
-	list(c, &j.alloc, func(c *codec, a *nodeGrant) {
-		num(c, &a.node)
-		visitGrant(c, &a.grant)
-		if c.reading && c.err == nil {
-			e.retype(c, &a.grant)
+	e.visitJobAccount(c, j, has&jobHasCharge != 0)
+	if has&jobHasAlloc != 0 {
+		e.visitGrants(c, &j.alloc)
+		for i := 0; c.reading && c.err == nil && i < len(j.alloc); i++ {
+			e.retype(c, &j.alloc[i].grant)
 		}
-	})
-	e.visitSteps(c, j)
+	}
+	if has&jobHasSteps != 0 {
+		e.visitSteps(c, j)
+	}
 	return ask
+}
+
+// visitPast visits what few jobs have gone through.
+func visitPast(c *codec, j *job) {
+	num(c, &j.restarts)
+	num(c, &j.endState)
+	num(c, &j.endWhy)
+	num(c, &j.closing)
+	num(c, &j.stopped)
+	c.uint(&j.turn)
+	num(c, &j.shareRow)
+	list(c, &j.lent, func(c *codec, a *nodeGrant) {
+		num(c, &a.node)
+		list(c, &a.grant.Cores, (*codec).uint)
+	})
+}
+
+func (e *engine) visitGrants(c *codec, list *[]nodeGrant) {
+	listIn(c, &c.room.grants, list, visitNodeGrant)
+}
+
+func visitNodeGrant(c *codec, a *nodeGrant) {
+	num(c, &a.node)
+	visitGrant(c, &a.grant)
 }
 
 func visitEvictionOf(c *codec, v *eviction) {
@@ -310,18 +349,20 @@ func visitEvictionOf(c *codec, v *eviction) {
 // visitTimes visits instants, most of which are Never or close to now.
 func (e *engine) visitTimes(c *codec, list ...*Time) {
 	for _, t := range list {
-		v := uint64(0)
-		if !c.reading && *t != Never {
-			d := int64(*t - e.now)
-			v = (uint64(d)<<1 ^ uint64(d>>63)) + 1
-		}
-		c.uint(&v)
 		if c.reading {
+			v := c.get()
 			if *t = Never; v != 0 {
 				v--
 				*t = e.now + (Time(v>>1) ^ -Time(v&1))
 			}
+			continue
 		}
+		v := uint64(0)
+		if *t != Never {
+			d := int64(*t - e.now)
+			v = (uint64(d)<<1 ^ uint64(d>>63)) + 1
+		}
+		c.put(v)
 	}
 }
 
@@ -335,99 +376,15 @@ func visitDevice(c *codec, d *gres.DeviceGrant) {
 }
 
 func visitGrant(c *codec, g *gres.Grant) {
-	list(c, &g.Cores, (*codec).uint)
+	listIn(c, &c.room.cores, &g.Cores, (*codec).uint)
 	num(c, &g.CPUs)
 	num(c, &g.MilliCPU)
 	num(c, &g.MemMiB)
-	list(c, &g.Devices, visitDevice)
+	listIn(c, &c.room.devs, &g.Devices, visitDevice)
 	num(c, &g.Owner.Account)
 	num(c, &g.Owner.User)
 	c.uint(&g.Owner.Job)
 	c.bool(&g.SharedCores)
-}
-
-// adoptRow makes a job that was read part of the books.
-func (e *engine) adoptRow(c *codec, r, ask int32) {
-	j := &e.jobs.rows[r]
-	if j.state == StateNone || j.state >= jobStates || j.depend.phase >= dependPhases {
-		c.fail("job state")
-		return
-	}
-	if e.compileRead(c, j, ask); c.err != nil || j.state.Ended() {
-		return
-	}
-	e.holdClasses(j.classes)
-	if j.running() {
-		e.useLicenses(j, 1)
-	}
-	j.user = e.users.intern(j.own.User)
-	e.rank.grow(len(e.jobs.rows))
-	e.findQOS(j)
-	e.fillRow(r)
-	j.flags &^= flagQueued
-	switch {
-	case j.running():
-		for i := range j.alloc {
-			a := &j.alloc[i]
-			if !e.placed(a.node) || i > 0 && j.alloc[i-1].node >= a.node || e.pool.Shape(int32(a.node)).CheckGrant(e.pool.Row(int32(a.node)), &a.grant) != nil {
-				c.fail("allocation")
-				return
-			}
-			e.pool.Take(int32(a.node), &a.grant)
-		}
-		e.tellPlacer(j, 1)
-		for i := range j.lent {
-			at := indexOfGrant(j.alloc, j.lent[i].node)
-			if at == len(j.alloc) || j.alloc[at].node != j.lent[i].node || len(j.alloc[at].grant.Cores) != len(j.lent[i].grant.Cores) {
-				c.fail("lent cores")
-				return
-			}
-		}
-		if j.resv != 0 {
-			at := e.resvAt(j.resv)
-			if at < 0 {
-				c.fail("reservation of a job")
-				return
-			}
-			e.resv.all[at].members = append(e.resv.all[at].members, r)
-		}
-		e.counts.Running++
-		e.countUse(j, 1)
-		e.noteRun(r)
-		e.pushLimit(r)
-	case j.state == StatePending:
-		e.counts.Pending++
-		e.watchDeadline(r)
-		if j.eligible == Never && !j.depend.blocks() && (j.flags&(flagHeldUser|flagHeldAdmin) == 0 || j.begin > e.now) {
-			e.timers.begins.push(timer{at: j.begin, row: r, gen: j.gen, id: j.id})
-		}
-	}
-}
-
-// visitQueue visits which jobs have records; keys follow from the books.
-func (e *engine) visitQueue(c *codec) {
-	var ids []int32
-	if !c.reading {
-		for r := range e.jobs.rows {
-			if j := &e.jobs.rows[r]; j.id != 0 && j.flags&flagQueued != 0 {
-				ids = append(ids, int32(r))
-			}
-		}
-	}
-	e.visitRows(c, &ids)
-	if !c.reading || c.err != nil {
-		return
-	}
-	for _, r := range ids {
-		if e.jobs.rows[r].state != StatePending {
-			c.fail("queue")
-			return
-		}
-		why, arrivals := e.jobs.rows[r].reason, e.arrivals
-		e.pushRecords(r)
-		e.arrivals = arrivals
-		e.jobs.rows[r].reason = why
-	}
 }
 
 // visitFailures visits what classes are known to fail, since the reason that a

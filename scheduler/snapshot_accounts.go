@@ -57,11 +57,9 @@ func (e *engine) visitAccounts(c *codec) {
 }
 
 // visitJobAccount visits what a job has in those books.
-func (e *engine) visitJobAccount(c *codec, j *job) {
+func (e *engine) visitJobAccount(c *codec, j *job, has bool) {
 	x := &j.acct
-	plain := *x
-	plain.rebook = false
-	if c.has(plain != jobAccount{}) {
+	if has {
 		num(c, &x.assoc)
 		num(c, &x.qos)
 		num(c, &x.charge)

@@ -1,5 +1,11 @@
 package scheduler
 
+import (
+	"slices"
+
+	"github.com/berth-sched/berth/topology"
+)
+
 // visitPlans visits the kept plans and what has become free since they were last
 // looked at. Calendars and bounds follow from the books.
 func (e *engine) visitPlans(c *codec) {
@@ -26,15 +32,23 @@ func (e *engine) visitPlans(c *codec) {
 			}
 		}
 	}
-	list(c, &ids, e.visitPlan)
+	n := c.count(len(ids))
+	if !c.reading {
+		for _, id := range ids {
+			e.visitPlan(c, &p.all[id])
+		}
+		return
+	}
+	p.all, p.free = slices.Grow(p.all, n), slices.Grow(p.free, n)
+	for ; n > 0 && c.err == nil; n-- {
+		e.readPlan(c)
+	}
+	if c.err == nil {
+		e.listPlans()
+	}
 }
 
-func (e *engine) visitPlan(c *codec, id *int32) {
-	p := &e.plans
-	x := &plan{}
-	if !c.reading {
-		x = &p.all[*id]
-	}
+func (e *engine) visitPlan(c *codec, x *plan) {
 	e.visitRow(c, &x.row)
 	num(c, &x.pair)
 	num(c, &x.pick)
@@ -46,27 +60,64 @@ func (e *engine) visitPlan(c *codec, id *int32) {
 	num(c, &x.why)
 	c.bool(&x.booked)
 	c.bool(&x.broken)
-	list(c, &x.grants, func(c *codec, a *nodeGrant) {
-		num(c, &a.node)
-		visitGrant(c, &a.grant)
-	})
-	if !c.reading || c.err != nil {
+	e.visitGrants(c, &x.grants)
+}
+
+// readPlan reads a plan and notes whether it is booked; listPlans books it.
+func (e *engine) readPlan(c *codec) {
+	p := &e.plans
+	var x plan
+	e.visitPlan(c, &x)
+	for i := 0; c.err == nil && i < len(x.grants); i++ {
+		e.retype(c, &x.grants[i].grant)
+	}
+	if c.err != nil {
 		return
 	}
 	rec := record{row: x.row, pair: x.pair, resv: x.resv}
-	if !e.soundPlan(x) || e.planOf(&rec) >= 0 {
+	if !e.soundPlan(&x) || e.planOf(&rec) >= 0 {
 		c.fail("plan")
 		return
 	}
-	booked, serial := x.booked, p.serial
-	*id = e.newPlan(rec)
-	y := &p.all[*id]
-	x.next, x.booked = y.next, false
-	*y = *x
+	serial := p.serial
+	y := &p.all[e.newPlan(rec)]
+	x.next = y.next
+	*y = x
 	p.serial = serial
-	if booked {
-		e.list(*id)
+}
+
+// listPlans puts the booked plans on their nodes' lists, for which it makes room
+// at once.
+func (e *engine) listPlans() {
+	p := &e.plans
+	sizes := make([]int32, len(e.nodes))
+	for id := range p.all[:p.n] {
+		if x := &p.all[id]; x.booked {
+			for i := range x.grants {
+				sizes[x.grants[i].node]++
+			}
+		}
 	}
+	var room arena[int32]
+	for n, size := range sizes {
+		p.on[n] = room.take(int(size))[:0]
+	}
+	for id := range p.all[:p.n] {
+		if p.all[id].booked {
+			e.list(int32(id))
+		}
+	}
+}
+
+// idleRow is the row of a node on which nothing runs.
+func (e *engine) idleRow(n topology.NodeID) []uint64 {
+	sh := e.pool.Shape(int32(n))
+	if len(e.plans.row) < sh.RowLen() {
+		e.plans.row = make([]uint64, sh.RowLen())
+	}
+	row := e.plans.row[:sh.RowLen()]
+	clear(row)
+	return row
 }
 
 // soundPlan reports whether a plan that was read could be one.
@@ -80,8 +131,7 @@ func (e *engine) soundPlan(x *plan) bool {
 		if a.node < 0 || int(a.node) >= len(e.nodes) || i > 0 && x.grants[i-1].node >= a.node {
 			return false
 		}
-		sh := e.pool.Shape(int32(a.node))
-		if sh.CheckGrant(make([]uint64, sh.RowLen()), &a.grant) != nil {
+		if e.pool.Shape(int32(a.node)).CheckGrant(e.idleRow(a.node), &a.grant) != nil {
 			return false
 		}
 	}

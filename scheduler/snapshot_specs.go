@@ -12,7 +12,6 @@ type specTable struct {
 	read   []readAsk          // by number
 	words  []string           // names, in order of their first use
 	wordOf map[string]uint64
-	owns   []jobOwn // read: room
 }
 
 // A readAsk is what compiling a specification gave.
@@ -75,16 +74,10 @@ func (e *engine) visitSpec(c *codec, j *job) (ask int32) {
 	default:
 		ask = int32(n - 1)
 	}
-	if len(t.owns) == 0 {
-		t.owns = make([]jobOwn, ownRoom)
-	}
-	j.spec, j.own, t.owns = t.asks[ask], &t.owns[0], t.owns[1:]
+	j.spec, j.own = t.asks[ask], &c.room.own.take(1)[0]
 	visitOwn(c, j.own)
 	return ask
 }
-
-// ownRoom is for how many jobs memory is taken at once.
-const ownRoom = 64
 
 // visitOwn visits what is a job's own.
 func visitOwn(c *codec, o *jobOwn) {

@@ -204,11 +204,6 @@ func (e *engine) stepNeeds(r *gres.StepRequest, asks []gres.Ask) error {
 
 // visitSteps visits the steps of job row r, after its allocation.
 func (e *engine) visitSteps(c *codec, j *job) {
-	some := j.steps != nil
-	c.bool(&some)
-	if !some {
-		return
-	}
 	var running, waiting []uint32
 	if !c.reading {
 		running, waiting = j.steps.queue.AppendRunning(nil), j.steps.queue.AppendWaiting(nil)

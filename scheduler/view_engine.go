@@ -22,7 +22,7 @@ type view struct {
 
 func (v *view) Jobs() iter.Seq[JobView] {
 	return func(yield func(JobView) bool) {
-		ids := make([]JobID, 0, len(v.e.jobs.row))
+		ids := make([]JobID, 0, v.e.jobs.ids.n)
 		for r := range v.e.jobs.rows {
 			if id := v.e.jobs.rows[r].id; id != 0 {
 				ids = append(ids, id)
