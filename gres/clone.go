@@ -26,10 +26,7 @@ func (p *Pool) Fork() *Pool {
 		k := &c.classes[i]
 		k.screens, k.slots = slices.Clone(k.screens), append(make([]slotRef, 0, max(4, len(k.slots))), k.slots...)
 	}
-	c.memo.entries = slices.Clone(p.memo.entries)
-	if len(p.grants.entries) > 0 {
-		c.grants.size(p.coreWords)
-	}
+	c.memo.entries, c.grants.entries = nil, nil // they fill again
 	c.slots = p.slots.clone()
 	c.held = slices.Clone(p.held)
 	c.row = make([]uint64, len(p.row))

@@ -3,7 +3,8 @@ package gres
 // A memo remembers what classes get of states. It is a cache of fixed size:
 // what falls out is computed again, with the same result.
 type memo struct {
-	entries []memoEntry // in groups of memoWays
+	entries []memoEntry // in groups of memoWays; nil before the first fit is asked for
+	want    int         // their number
 }
 
 type memoEntry struct {
@@ -22,14 +23,17 @@ func (m *memo) size(n int) {
 	for want < 4*n && want < 1<<18 {
 		want *= 2
 	}
-	if len(m.entries) < want {
-		m.entries = make([]memoEntry, want)
+	if m.want < want {
+		m.entries, m.want = make([]memoEntry, want), want
 	}
 }
 
 // fit returns what class c gets of a node in state id, from memory or newly
 // evaluated. The result is valid until the next call.
 func (p *Pool) fit(c *class, pass Pass, need, id int32) *NodeFit {
+	if len(p.memo.entries) == 0 { // a fork's
+		p.memo.entries = make([]memoEntry, p.memo.want)
+	}
 	m := &p.states.meta[id]
 	h := mix(c.uid<<34 ^ uint64(need)<<2 ^ uint64(pass) ^ m.serial*0x9e3779b97f4a7c15)
 	o := h * memoWays & uint64(len(p.memo.entries)-1)

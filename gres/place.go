@@ -103,6 +103,9 @@ func (p *Pool) ArrangeOne(c ClassID, pass Pass, node int32, g *Grant) bool {
 // arrange stores in g what class c gets alone on a node in state id, from
 // memory or newly selected.
 func (p *Pool) arrange(c *class, pass Pass, id int32, g *Grant) bool {
+	if len(p.grants.entries) == 0 { // a fork's
+		p.grants.size(p.coreWords)
+	}
 	e, known := p.grants.find(c.uid, p.states.meta[id].serial, pass)
 	if known {
 		if e.ok {

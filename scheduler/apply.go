@@ -242,7 +242,7 @@ func (e *engine) giveBack(now Time, r int32) {
 	e.noteAround(j, j.partIdx, j.alloc)
 	e.countUse(j, -1)
 	e.shareEnd(j)
-	j.alloc = j.alloc[:0]
+	j.emptyAlloc()
 	e.counts.Running--
 	e.freed++
 	e.plans.noted++

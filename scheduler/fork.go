@@ -128,7 +128,7 @@ func (r *ranker) fork() ranker {
 	j.Nodes, j.CPUs, j.TimeLimit, j.TRES = slices.Clone(j.Nodes), slices.Clone(j.CPUs), slices.Clone(j.TimeLimit), slices.Clone(j.TRES)
 	j.Nice, j.Site, j.Standing, j.Prev = slices.Clone(j.Nice), slices.Clone(j.Site), slices.Clone(j.Standing), slices.Clone(j.Prev)
 	f.prio = make([]uint32, len(r.prio))
-	f.pairs, f.pairPrio, f.rows = priority.Pairs{}, nil, nil
+	f.pairs, f.pairPrio, f.rows, f.held = priority.Pairs{}, nil, nil, make([]int64, len(r.held))
 	return f
 }
 

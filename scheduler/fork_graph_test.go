@@ -193,8 +193,14 @@ func (g *graph) walk(v reflect.Value, path string) {
 			g.walk(it.Value(), path+"{}")
 		}
 	case reflect.Struct:
+		common := t == reflect.TypeFor[job]() && v.FieldByName("common").Bool()
 		for i := range t.NumField() {
 			name := t.Field(i).Name
+			if common && name == "alloc" { // until one of the forks writes to it
+				x := v.Field(i).Convert(t.Field(i).Type)
+				g.shared = append(g.shared, frozen{x, path + ".alloc", foldAll(x)})
+				continue
+			}
 			if path != "" {
 				name = path + "." + name
 			}

@@ -76,17 +76,38 @@ func forkList[T any](s []T) []T {
 	return slices.Clone(s)
 }
 
+// forkLists gives a copy of a job lists of its own, which most do not have.
+func (j *job) forkLists(a *arenas) {
+	if cap(j.prios) > 0 {
+		j.prios = forkList(j.prios)
+	}
+	if cap(j.qoses) > 0 {
+		j.qoses = forkList(j.qoses)
+	}
+	if cap(j.lent) > 0 {
+		j.lent = a.copyGrants(j.lent)
+	}
+	if j.steps != nil {
+		j.steps = &jobSteps{queue: j.steps.queue.Clone(), specs: maps.Clone(j.steps.specs)}
+	}
+}
+
 func (t *jobTable) fork(a *arenas) jobTable {
 	f := *t
 	f.rows = make([]job, len(t.rows))
-	for i := range t.rows {
-		j := &f.rows[i]
-		*j = t.rows[i]
-		// What a list could hold belongs to the original: lists are emptied of it.
-		j.prios, j.qoses = forkList(j.prios), forkList(j.qoses)
-		j.lent, j.alloc = a.copyGrants(j.lent), a.copyGrants(j.alloc)
-		if j.steps != nil {
-			j.steps = &jobSteps{queue: j.steps.queue.Clone(), specs: maps.Clone(j.steps.specs)}
+	const some = 64 // rows at once, which then are near
+	for lo := 0; lo < len(t.rows); lo += some {
+		hi := min(lo+some, len(t.rows))
+		copy(f.rows[lo:hi], t.rows[lo:hi])
+		for i := lo; i < hi; i++ {
+			// What runs keeps its grants in common. What a list could hold belongs
+			// to the original: lists are emptied of it.
+			if j := &f.rows[i]; len(j.alloc) == 0 {
+				j.alloc = nil
+			} else if !j.common {
+				j.common, t.rows[i].common = true, true
+			}
+			f.rows[i].forkLists(a)
 		}
 	}
 	f.free, f.ended = slices.Clone(t.free), slices.Clone(t.ended)

@@ -72,7 +72,8 @@ type job struct {
 	spec    *JobSpec // what it asks; what is its own is in own alone
 	own     *jobOwn
 
-	alloc []nodeGrant
+	alloc  []nodeGrant
+	common bool // forks share what alloc leads to: see ownAlloc
 
 	qoses   []qos.QOSID // that it lists, if several
 	steps   *jobSteps   // nil without
@@ -88,27 +89,6 @@ type job struct {
 }
 
 func (j *job) running() bool { return j.state == StateRunning || j.state == StateSuspended }
-
-// growAlloc makes room for n nodes' grants without a later allocation: words
-// core words and devs devices on each.
-func (j *job) growAlloc(n, words, devs int) {
-	if cap(j.alloc) < n {
-		grown := make([]nodeGrant, n)
-		copy(grown, j.alloc[:cap(j.alloc)])
-		j.alloc = grown
-	}
-	all := j.alloc[:cap(j.alloc)]
-	for i := range all[:n] {
-		g := &all[i].grant
-		if cap(g.Cores) < words {
-			g.Cores = make([]uint64, 0, words)
-		}
-		if cap(g.Devices) < devs {
-			g.Devices = make([]gres.DeviceGrant, 0, devs)
-		}
-	}
-	j.alloc = j.alloc[:0]
-}
 
 // A jobTable owns the rows.
 type jobTable struct {
@@ -137,7 +117,8 @@ func (t *jobTable) add(id JobID) int32 {
 		t.rows = append(t.rows, job{})
 	}
 	j := &t.rows[r]
-	*j = job{id: id, spec: t.none, own: t.mine, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc[:0], prios: j.prios[:0], qoses: j.qoses[:0]}
+	j.emptyAlloc()
+	*j = job{id: id, spec: t.none, own: t.mine, firstTry: Never, resvEnd: Never, gen: j.gen + 1, qgen: j.qgen + 1, alloc: j.alloc, prios: j.prios[:0], qoses: j.qoses[:0]}
 	t.ids.add(id, r)
 	return r
 }

@@ -107,6 +107,7 @@ func (e *engine) remake(now Time, cfg Config) error {
 	if e.acct != nil && !slices.Equal(e.kindNames(), f.kindNames()) {
 		return fmt.Errorf("generic resources that neither GresTypes nor another node names: %w", ErrUnsupported)
 	}
+	e.dropPlansBeside(&f.there)
 	var w codec
 	e.visitState(&w)
 	fresh := slices.Clone(f.nodes)

@@ -87,8 +87,9 @@ func (e *engine) holdsRow(r int32) {
 	} else if j.eligible != Never {
 		k.Age[r] = e.now.Sub(j.eligible)
 	}
-	row := k.TRES[int(r)*e.rank.kinds:][:e.rank.kinds]
-	clear(row)
-	e.allocTRES(row, j)
-	k.CPUs[r] = clamp32(row[gres.CPU])
+	held := e.rank.held
+	clear(held)
+	e.allocTRES(held, j)
+	copy(e.rank.tresRow(r), held)
+	k.CPUs[r] = clamp32(held[gres.CPU])
 }

@@ -222,6 +222,7 @@ func (e *engine) inTheWay(k int32) JobID {
 // them, and are stopped now, back to it.
 func (e *engine) takeOver(j *job) {
 	g := &e.pre.gang
+	j.ownAlloc()
 	for i := range j.lent {
 		l := &j.lent[i]
 		mine := &j.alloc[indexOfGrant(j.alloc, l.node)].grant
@@ -231,6 +232,7 @@ func (e *engine) takeOver(j *job) {
 			if g.on[k] || o == j || at == len(o.alloc) || o.alloc[at].node != l.node || o.alloc[at].grant.SharedCores {
 				continue
 			}
+			o.ownAlloc()
 			theirs := &o.alloc[at].grant
 			e.part.Reset(len(theirs.Cores))
 			any := false

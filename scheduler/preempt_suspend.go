@@ -123,6 +123,7 @@ func (e *engine) lend(r int32) bool {
 	s := &e.try
 	j := &e.jobs.rows[r]
 	j.lent = j.lent[:0]
+	j.ownAlloc()
 	for i := range j.alloc {
 		a := &j.alloc[i]
 		k, on := slices.BinarySearch(s.nodes, a.node)
@@ -178,6 +179,7 @@ func (e *engine) reclaim(now Time) {
 // takeBack books what is free of l for its owner, and reports whether that was
 // the rest.
 func (e *engine) takeBack(j *job, l *nodeGrant) bool {
+	j.ownAlloc()
 	a := &j.alloc[indexOfGrant(j.alloc, l.node)]
 	row := e.pool.Row(int32(l.node))
 	e.part.Reset(len(l.grant.Cores))

@@ -39,13 +39,39 @@ func (e *engine) buildRanker() error {
 	e.rankAccounts(&cl)
 	e.rank.mf = priority.NewMultifactor(cfg, &cl)
 	e.rank.cfg, e.rank.cluster = cfg, cl
-	e.rank.kinds = e.schema.Len()
-	e.rank.jobs.Prev = nil
+	was := e.rank.kinds
+	if e.rank.kinds = 0; cfg.TRES != nil {
+		e.rank.kinds = e.schema.Len()
+	}
+	e.rank.jobs.Prev, e.rank.held = nil, make([]int64, e.schema.Len())
 	e.rank.always, e.rank.rising = flags&priority.AccrueAlways != 0, flags&priority.IncrOnly != 0
 	e.rank.running = flags&priority.CalculateRunning != 0
 	e.rank.grow(len(e.jobs.rows))
+	if e.rank.kinds > was {
+		e.fillRows()
+	}
 	return nil
 }
+
+// fillRows fills the column of TRES, which is there only if they weigh.
+func (e *engine) fillRows() {
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; j.id != 0 && !j.state.Ended() && len(j.classes) > 0 {
+			e.fillTRES(int32(r))
+		}
+	}
+}
+
+// fillTRES copies what a job asks into its row, if it is looked at.
+func (e *engine) fillTRES(r int32) {
+	j := &e.jobs.rows[r]
+	row := e.rank.tresRow(r)
+	clear(row)
+	copy(row, e.classes.rows[j.classes[firstPlain(j.spec)]].tres)
+}
+
+// tresRow is a job's row of TRES, empty if they do not weigh.
+func (r *ranker) tresRow(row int32) []int64 { return r.jobs.TRES[int(row)*r.kinds:][:r.kinds] }
 
 // A ranker computes priorities over columns with one row a job.
 type ranker struct {
@@ -58,6 +84,7 @@ type ranker struct {
 	kinds    int
 	prio     []uint32
 	rows     []int32
+	held     []int64 // scratch
 	always   bool   // age counts from submission
 	rising   bool   // priorities are only raised
 	running  bool   // those of running jobs are computed too
@@ -81,6 +108,9 @@ func (r *ranker) grow(n int) {
 	}
 	if n := len(r.jobs.Partition) - len(r.jobs.Prev); r.rising && n > 0 {
 		r.jobs.Prev = append(r.jobs.Prev, make([]uint32, n)...)
+	}
+	if r.kinds == 0 {
+		r.jobs.TRES = nil
 	}
 	if want := len(r.jobs.Partition) * r.kinds; len(r.jobs.TRES) < want {
 		r.jobs.TRES = append(r.jobs.TRES, make([]int64, want-len(r.jobs.TRES))...)
@@ -109,9 +139,7 @@ func (e *engine) fillRow(r int32) {
 	if e.rank.rising {
 		k.Prev[r] = j.prio
 	}
-	row := k.TRES[int(r)*e.rank.kinds:][:e.rank.kinds]
-	clear(row)
-	copy(row, c.tres)
+	e.fillTRES(r)
 }
 
 func clamp32(v int64) int32 { return int32(max(math.MinInt32, min(math.MaxInt32, v))) }

@@ -109,6 +109,19 @@ func (e *engine) listPlans() {
 	}
 }
 
+// dropPlansBeside forgets the plans on nodes that are not in a set.
+func (e *engine) dropPlansBeside(there *topology.NodeSet) {
+	for id := range e.plans.all[:e.plans.n] {
+		x := &e.plans.all[id]
+		if e.cfg.Profile == ProfileSlurm || x.row < 0 {
+			continue
+		}
+		if slices.ContainsFunc(x.grants, func(a nodeGrant) bool { return !there.Has(a.node) }) {
+			e.dropPlan(int32(id))
+		}
+	}
+}
+
 // idleRow is the row of a node on which nothing runs.
 func (e *engine) idleRow(n topology.NodeID) []uint64 {
 	sh := e.pool.Shape(int32(n))
@@ -128,7 +141,7 @@ func (e *engine) soundPlan(x *plan) bool {
 	}
 	for i := range x.grants {
 		a := &x.grants[i]
-		if a.node < 0 || int(a.node) >= len(e.nodes) || i > 0 && x.grants[i-1].node >= a.node {
+		if !e.placed(a.node) || i > 0 && x.grants[i-1].node >= a.node {
 			return false
 		}
 		if e.pool.Shape(int32(a.node)).CheckGrant(e.idleRow(a.node), &a.grant) != nil {
