@@ -85,10 +85,10 @@ type ranker struct {
 	prio     []uint32
 	rows     []int32
 	held     []int64 // scratch
-	always   bool   // age counts from submission
-	rising   bool   // priorities are only raised
-	running  bool   // those of running jobs are computed too
-	basic    uint32 // next priority handed out by priority/basic, counted down
+	always   bool    // age counts from submission
+	rising   bool    // priorities are only raised
+	running  bool    // those of running jobs are computed too
+	basic    uint32  // next priority handed out by priority/basic, counted down
 }
 
 // grow gives the columns n rows.
