@@ -274,7 +274,7 @@ func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
 
 // slurmResv takes the nodes that are reserved for others during
 // [from, from+limit) from those a record may use, and returns later, or the end
-// of such a reservation if it is earlier. What runs on nodes of FLEX ones still
+// of such a reservation if it is earlier: more nodes may be there then. What runs on nodes of FLEX ones still
 // counts among the ends that are looked at (recorded).
 func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Time) Time {
 	p := &e.slurm
@@ -283,7 +283,7 @@ func (e *engine) slurmResv(rec record, from Time, limit time.Duration, later Tim
 		if x.id == rec.resv || !x.during(from, from.Add(limit)) || e.passesOver(x, rec) {
 			continue
 		}
-		if end := p.nodes.ceil(x.end); x.flags&resvFloat == 0 && (later == 0 || end < later) {
+		if end := p.nodes.ceil(x.end); x.flags&resvFloat == 0 && (later == 0 || end < later) && x.nodes.Intersects(e.classOf(rec).nodes) {
 			later = end
 		}
 		if len(x.cores) == 0 {

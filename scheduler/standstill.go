@@ -15,7 +15,7 @@ func (e *engine) standstill(rec record) {
 		j.reason = ReasonBadConstraints // until nodes with its features join
 		return
 	}
-	if e.cfg.Profile == ProfileSlurm && len(e.resv.all) == 0 && e.lacksNodes(j, c) {
+	if e.cfg.Profile == ProfileSlurm && e.lacksNodes(j, c) {
 		return
 	}
 	if !e.blocks(j) || !e.mayPlan(j, int(rec.pair)) {

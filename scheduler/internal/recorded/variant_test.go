@@ -32,6 +32,7 @@ var variations = []variation{
 	{name: "renamed", text: renameNodes, runs: asRecorded},
 	{name: "crowd", edit: besideOthers(false), runs: asRecorded},
 	{name: "busy crowd", edit: besideOthers(true), runs: asRecorded},
+	{name: "reserved crowd", edit: besideReserved, runs: asRecorded},
 	{name: "long options", edit: respell(longOptions), runs: asRecorded},
 	{name: "options backwards", edit: respell(backwards), runs: asRecorded},
 	{name: "per node", edit: respell(perNode), runs: asRecorded},
@@ -53,21 +54,29 @@ func TestVariations(t *testing.T) {
 	if os.Getenv("BERTH_DEEP") != "" {
 		step = 1
 	}
-	at := 0
-	for _, area := range []string{"topology", "gres", "limits", "preempt", "backfill"} {
+	texts := map[string][]string{}
+	areas := []string{"topology", "gres", "limits", "preempt", "backfill"}
+	for _, area := range areas {
 		list, err := filepath.Glob(filepath.Join("..", "..", "testdata", "recorded", area, "*.json.gz"))
 		if err != nil || len(list) == 0 {
 			t.Fatalf("no recordings of %s: %v", area, err)
 		}
 		for _, path := range list {
-			text := readText(t, path)
-			for i := range variations {
-				v := &variations[i]
-				if v.areas == "" || strings.Contains(v.areas, area) {
-					at = v.run(t, text, area, at, step)
+			texts[area] = append(texts[area], readText(t, path))
+		}
+	}
+	at := 0
+	for i := range variations {
+		v := &variations[i]
+		t.Run(v.name, func(t *testing.T) {
+			for _, area := range areas {
+				for _, text := range texts[area] {
+					if v.areas == "" || strings.Contains(v.areas, area) {
+						at = v.run(t, text, area, at, step)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 
@@ -92,7 +101,7 @@ func (v *variation) run(t *testing.T, text, area string, at, step int) int {
 			continue
 		}
 		if diff := runCase(&f, c, v.runs); diff != "" {
-			t.Errorf("%s/%s/%s, %s:\n%s", area, f.Name, c.ID, v.name, diff)
+			t.Errorf("%s/%s/%s:\n%s", area, f.Name, c.ID, diff)
 		}
 	}
 	return at
@@ -160,6 +169,17 @@ func besideOthers(busy bool) func(*recordedFile, *recordedCase) bool {
 		c.Submit = append([]recordedJob{{Name: "waiter", Args: []string{"-N64", "--exclusive", "-p", "others", "--mem=10"}}}, c.Submit...)
 		return true
 	}
+}
+
+// besideReserved has one of the other nodes drained and one reserved.
+func besideReserved(f *recordedFile, c *recordedCase) bool {
+	if !besideOthers(false)(f, c) {
+		return false
+	}
+	c.State.Drained = strings.Trim(c.State.Drained+",aa009", ",")
+	c.State.Reservations = append(slices.Clone(c.State.Reservations), recordedReservation{Name: "beside",
+		Args: []string{"ReservationName=beside", "Users=root", "StartTime=now+1200", "Duration=30", "Nodes=zz3"}})
+	return true
 }
 
 // An option is an option of a command line with its value, "" for none.
