@@ -63,7 +63,9 @@ func (e *engine) lacksNodes(j *job, c *class) bool {
 			j.reason = e.notAvail()
 			return true
 		}
-		j.reason = ReasonNodesDown
+		if j.reason != ReasonReserved && j.reason != ReasonReservedMaint { // which say more
+			j.reason = ReasonNodesDown
+		}
 		return false
 	}
 	if c.asked != e.passNo || c.askedGone != s.goneNo {

@@ -155,7 +155,10 @@ func besideOthers(busy bool) func(*recordedFile, *recordedCase) bool {
 			}
 		}
 		conf = allNodes.ReplaceAllString(conf, "Nodes="+strings.Join(names, ","))
-		conf += "NodeName=aa[001-061],zz[1-3] CPUs=4 CoresPerSocket=4 RealMemory=8000\nPartitionName=others Nodes=aa[001-061],zz[1-3] MaxTime=INFINITE DefaultTime=9000\n"
+		conf += "NodeName=aa[001-061] CPUs=4 CoresPerSocket=4 RealMemory=8000 Weight=7 Feature=odd\n" +
+			"NodeName=zz[1-3] CPUs=8 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=8000 CoreSpecCount=1\n" +
+			"PartitionName=others Nodes=aa[001-061],zz[1-3] MaxTime=INFINITE DefaultTime=9000 OverSubscribe=FORCE:2 MaxCPUsPerNode=4\n" +
+			"PartitionName=least Nodes=zz[1-3] MaxTime=INFINITE DefaultTime=9000 LLN=YES\n"
 		f.Files["slurm.conf"], _ = json.Marshal(conf)
 		if !busy {
 			return true
@@ -164,8 +167,13 @@ func besideOthers(busy bool) func(*recordedFile, *recordedCase) bool {
 			return false // the waiting job counts
 		}
 		start, end := int64(0), int64(9000*60)
-		c.State.Running = append(slices.Clone(c.State.Running), recordedJob{Name: "beside", Args: []string{"-N1", "-n3", "-p", "others", "--mem=10"},
-			Result: &recordedAnswer{NumNodes: 1, NumCPUs: 3, Start: &start, End: &end, Alloc: []recordedAlloc{{Nodes: "aa007", CPUIDs: "0-2", Mem: 10}}}})
+		for _, j := range []recordedJob{
+			{Name: "beside", Args: []string{"-N1", "-n3", "-p", "others", "--mem=10"}, Result: &recordedAnswer{Alloc: []recordedAlloc{{Nodes: "aa007", CPUIDs: "0-2", Mem: 10}}}},
+			{Name: "alone", Args: []string{"-N1", "-n1", "-p", "least", "--mem=10", "--exclusive=user"}, Result: &recordedAnswer{Alloc: []recordedAlloc{{Nodes: "zz2", CPUIDs: "0-1", Mem: 10}}}},
+		} {
+			j.Result.NumNodes, j.Result.NumCPUs, j.Result.Start, j.Result.End = 1, 3, &start, &end
+			c.State.Running = append(slices.Clone(c.State.Running), j)
+		}
 		c.Submit = append([]recordedJob{{Name: "waiter", Args: []string{"-N64", "--exclusive", "-p", "others", "--mem=10"}}}, c.Submit...)
 		return true
 	}
