@@ -61,7 +61,8 @@ func (d *DeviceCount) appendText(b []byte) []byte {
 // askLess adds what the job could ask instead to start now: any type of device,
 // fewer devices, fewer nodes, or less time.
 func (e *engine) askLess(x *Explanation, rec record) {
-	if len(x.Limits) > 0 || len(x.Funnel) == 0 || x.Behind != 0 && e.cfg.Profile == ProfileSlurm {
+	licences := !slices.ContainsFunc(x.Limits, func(b LimitBlock) bool { return b.Reason != ReasonLicenses })
+	if !licences || len(x.Funnel) == 0 || x.Behind != 0 && e.cfg.Profile == ProfileSlurm {
 		return
 	}
 	last := x.Funnel[len(x.Funnel)-1]
@@ -81,7 +82,7 @@ func (e *engine) askLess(x *Explanation, rec record) {
 		}
 		return ok
 	}
-	if last.Stage < StageHardware {
+	if last.Stage < StageHardware || len(x.Limits) > 0 {
 		e.askLessTime(rec, try) // to end before what is reserved
 		return
 	}
@@ -144,7 +145,7 @@ func (e *engine) startsAs(rec record, spec *JobSpec) (nodes string, ok bool) {
 	all, was, first, fails, wake := j.classes, j.spec, j.firstTry, c.fails, e.nextSwitch
 	j.classes = slices.Clone(all)
 	j.classes[rec.pair], j.spec, c.fails = id, spec, [2]failure{}
-	if c.overMem || !e.waitsForNothing(rec) {
+	if c.overMem || !e.waitsForNothing(rec) || !e.licensesNow(rec, e.timeLimit(j, int(rec.pair))) {
 		ok = false
 	} else if ok = e.tryNow(rec, &e.plans); ok {
 		nodes = e.hosts(e.try.nodes)

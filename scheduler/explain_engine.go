@@ -30,7 +30,7 @@ func (e *engine) Explain(id JobID) (Explanation, error) {
 	c := &e.classes.rows[j.classes[pair]]
 	p := &e.parts[j.parts[pair]]
 	x.Partition = p.spec.Name
-	x.Limits = e.appendLimits(nil, j, pair)
+	x.Limits = e.appendLicenses(e.appendLimits(nil, j, pair), rec)
 	x.Reservations = e.reservationBlocks(rec)
 	e.funnels(&x, c, p, rec)
 	changeLimits(&x)

@@ -1,6 +1,8 @@
 package scheduler
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/berth-sched/berth/topology"
@@ -21,6 +23,8 @@ type ReservationBlock struct {
 	Start, End Time
 	// Nodes that it holds of the job's partition, as a hostlist.
 	Nodes string
+	// Licenses that it holds.
+	Licenses string
 }
 
 func (r *ReservationBlock) appendText(b []byte, now Time) []byte {
@@ -33,7 +37,12 @@ func (r *ReservationBlock) appendText(b []byte, now Time) []byte {
 		b = append(b, " for maintenance"...)
 	}
 	b = append(b, " of "...)
-	if b = append(b, r.Nodes...); r.Nodes == "" {
+	switch {
+	case r.Nodes != "":
+		b = append(b, r.Nodes...)
+	case r.Licenses != "":
+		b = append(append(b, "licences "...), r.Licenses...)
+	default:
 		b = append(b, "no nodes"...)
 	}
 	away := func(word string, t Time) {
@@ -100,6 +109,7 @@ func (e *engine) reservationBlocks(rec record) (out []ReservationBlock) {
 		out = append(out, ReservationBlock{
 			Name: x.spec.Name, Asked: mine, Denied: mine && !(e.lets(x, j.spec, j.own) && e.admitsAnyOf(x, j)),
 			Maintenance: x.flags&resvMaint != 0, Start: start, End: end, Nodes: string(e.names.AppendSet(nil, held)),
+			Licenses: x.spec.Licenses,
 		})
 	}
 	for _, name := range j.spec.Reservations {
@@ -113,11 +123,55 @@ func (e *engine) reservationBlocks(rec record) (out []ReservationBlock) {
 	}
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if !asked[i] && x.nodes.Intersects(&p.nodes) && e.holdsDuring(x, e.now, to) && !e.passesOver(x, rec) && e.reaches(x, rec) {
+		switch {
+		case asked[i] || !e.holdsDuring(x, e.now, to):
+		case x.nodes.Intersects(&p.nodes) && !e.passesOver(x, rec) && e.reaches(x, rec), j.reason == ReasonLicenses && x.holdsAny(j.licenses.asks):
 			add(i, false)
 		}
 	}
 	return out
+}
+
+// holdsAny reports whether x holds licences of a pool that is asked.
+func (x *reservation) holdsAny(asks []licenseAsk) bool {
+	return slices.ContainsFunc(x.licenses, func(l licenseAsk) bool {
+		return slices.ContainsFunc(asks, func(a licenseAsk) bool { return a.pool == l.pool })
+	})
+}
+
+// appendLicenses lists the pools of which a waiting record's job asks more than is
+// neither in use nor reserved for others while it would run.
+func (e *engine) appendLicenses(dst []LimitBlock, rec record) []LimitBlock {
+	j := &e.jobs.rows[rec.row]
+	limit := e.timeLimit(j, int(rec.pair))
+	if e.licensesNow(rec, limit) {
+		return dst
+	}
+	for _, a := range j.licenses.asks {
+		p := &e.licenses.pools[a.pool]
+		if p.scope != ScopeCluster {
+			continue
+		}
+		b := LimitBlock{Reason: ReasonLicenses, Object: "the cluster", TRES: p.name, Limit: p.total, Asked: a.count}
+		if !strings.HasPrefix(b.TRES, "bb/") {
+			b.TRES = "license/" + p.name
+		}
+		b.Used = p.external + e.licensesUsed(a.pool, e.now, limit) + e.licensesReserved(a.pool, rec.resv, e.now, limit)
+		if b.Short = b.Used + a.count - p.total; b.Short > 0 {
+			dst = append(dst, b)
+		}
+	}
+	return dst
+}
+
+// licensesNow reports whether a record's job could have its licences now for as long
+// as limit.
+func (e *engine) licensesNow(rec record, limit time.Duration) bool {
+	u := &e.jobs.rows[rec.row].licenses
+	pick := u.pick
+	ok := len(u.asks) == 0 || e.licensesFree(&e.jobs.rows[rec.row], rec.resv, e.now, limit)
+	u.pick = pick
+	return ok
 }
 
 // reaches reports whether reservation x holds nodes that a record could use but for
