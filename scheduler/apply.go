@@ -244,8 +244,9 @@ func (e *engine) giveBack(now Time, r int32) {
 	e.shareEnd(j)
 	j.emptyAlloc()
 	e.counts.Running--
-	e.freed++
-	e.plans.noted++
+	if e.freed++; len(j.licenses.asks) == 0 {
+		e.plans.noted++ // else others may start on nodes that it was not on
+	}
 	if j.resv != 0 {
 		e.leaveReservation(now, r)
 	}

@@ -64,7 +64,6 @@ type memory struct {
 	pools    map[string]scheduler.LicenseSpec
 	jobs     map[scheduler.JobID]*memo
 	dropped  bool // a QOS or an account has been removed
-	limits   bool // there are or were limits of accounts or QOS
 	resv     map[string]resvMemo
 	tally    *Tally
 }
@@ -162,12 +161,6 @@ func (m *memory) refresh(v scheduler.View, now scheduler.Time) {
 			m.settle(j.ID, v.Spec(j.ID).Dependency)
 		}
 	}
-	for x := range v.Accounts() {
-		m.limits = m.limits || len(x.Limits) > 0
-	}
-	for x := range v.QOS() {
-		m.limits = m.limits || len(x.Limits) > 0
-	}
 	for _, x := range reservationsOf(v) {
 		text := strings.Join([]string{x.Nodes, time.Duration(x.Start).String(), time.Duration(x.End).String(), fmt.Sprint(x.CoreCount), strings.Join(x.Flags, ",")}, "/")
 		if m.resv[x.Name].text != text {
@@ -215,6 +208,8 @@ type world struct {
 	resv  []resvSeen
 	assoc map[[2]string]bool
 	line  map[string]string // parents of accounts
+	own   map[string]string // accounts that users have if they name none
+	limit map[string]bool   // QOS and associations with limits
 	order []scheduler.JobID // of the queue
 }
 
@@ -223,10 +218,17 @@ type world struct {
 func (m *memory) see(v scheduler.View, now scheduler.Time, order []scheduler.JobID, gone scheduler.JobID) *world {
 	w := &world{
 		memory: m, now: now, resv: reservationsOf(v), order: order, parts: map[string]*scheduler.PartitionSpec{},
-		assoc: map[[2]string]bool{}, line: map[string]string{},
+		assoc: map[[2]string]bool{}, line: map[string]string{}, own: map[string]string{}, limit: map[string]bool{},
+	}
+	for x := range v.QOS() {
+		w.limit[x.Name] = len(x.Limits) > 0
 	}
 	for x := range v.Accounts() {
 		w.assoc[[2]string{x.Account, x.User}] = true
+		w.limit[x.Account+"/"+x.User] = len(x.Limits) > 0
+		if w.own[x.User] == "" || x.DefaultAccount {
+			w.own[x.User] = x.Account
+		}
 		if x.User == "" {
 			w.line[x.Account] = x.Parent
 		}
@@ -271,7 +273,7 @@ func (m *memory) see(v scheduler.View, now scheduler.Time, order []scheduler.Job
 // judge says whether a job that waits may start now.
 func (w *world) judge(j *seenJob) truth {
 	m := w.job(j.ID)
-	t := min(m.settled(true), w.free(j, m), w.account(j))
+	t := min(m.settled(true), w.free(j, m))
 	if t == no {
 		return no
 	}
@@ -297,18 +299,37 @@ func (w *world) free(j *seenJob, m *memo) truth {
 	return yes
 }
 
-// account says whether accounts and QOS let a job start.
-func (w *world) account(j *seenJob) truth {
-	enforce := w.cfg.Parameters.Limits.Enforce
+// accountOf is the account that a job is charged to.
+func (w *world) accountOf(s *scheduler.JobSpec) string {
+	if s.Account == "" {
+		return w.own[s.User]
+	}
+	return s.Account
+}
+
+// account says whether accounts and QOS let a job start in a partition. Where limits
+// are enforced they do for sure if none is set on what the job is charged to.
+func (w *world) account(j *seenJob, p *scheduler.PartitionSpec) truth {
+	enforce, account := w.cfg.Parameters.Limits.Enforce, w.accountOf(j.spec)
 	switch {
-	case w.dropped && len(j.spec.QOS) > 0:
+	case w.dropped:
 		return unsure
 	case len(w.cfg.Accounts) == 0, enforce == "":
 		return yes
-	case j.spec.Account == "" || !w.assoc[[2]string{j.spec.Account, j.spec.User}]:
+	case !w.assoc[[2]string{account, j.spec.User}]:
+		return unsure
+	case enforce == "associations":
+		return yes
+	case len(j.spec.QOS) > 0 && !slices.Equal(j.spec.QOS, []string{"normal"}), w.limit["normal"], w.limit[p.QOS], w.limit[account+"/"+j.spec.User]:
 		return unsure
 	}
-	return max(truthOf(enforce == "associations" || !w.limits), unsure)
+	for range len(w.line) + 1 {
+		if w.limit[account+"/"] {
+			return unsure
+		}
+		account = w.line[account]
+	}
+	return yes
 }
 
 // partitions are those that let a job run.
@@ -349,7 +370,7 @@ func (w *world) has(p *scheduler.PartitionSpec, n *seenNode) bool {
 // record says whether a job may start now in a partition and a reservation, nil for
 // none.
 func (w *world) record(j *seenJob, p *scheduler.PartitionSpec, x *resvSeen) truth {
-	t := min(w.admits(j, p, x), w.licensed(j, x))
+	t := min(w.account(j, p), w.admits(j, p, x), w.licensed(j, x))
 	if t == no {
 		return no
 	}
@@ -371,7 +392,7 @@ func (w *world) record(j *seenJob, p *scheduler.PartitionSpec, x *resvSeen) trut
 			could = append(could, n)
 		}
 	}
-	return min(t, w.fits(j, sure, could))
+	return min(t, w.fits(j, p, sure, could))
 }
 
 // checkWaits judges all jobs after a pass, and counts what can be said of those that

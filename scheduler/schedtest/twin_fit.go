@@ -103,12 +103,12 @@ func features(constraint string) (sure, could []string) {
 
 // fits says whether a job fits on the nodes sure, where it is to be of use that it
 // does, or at least on could.
-func (w *world) fits(j *seenJob, sure, could []*seenNode) truth {
+func (w *world) fits(j *seenJob, p *scheduler.PartitionSpec, sure, could []*seenNode) truth {
 	for1, for2 := alternatives(j.spec)
-	if slices.ContainsFunc(for1, func(f string) bool { return w.enough(j, sure, f, true) }) {
+	if slices.ContainsFunc(for1, func(f string) bool { return w.enough(j, p, sure, f, true) }) {
 		return yes
 	}
-	if slices.ContainsFunc(for2, func(f string) bool { return w.enough(j, could, f, false) }) {
+	if slices.ContainsFunc(for2, func(f string) bool { return w.enough(j, p, could, f, false) }) {
 		return unsure
 	}
 	return no
@@ -117,7 +117,7 @@ func (w *world) fits(j *seenJob, sure, could []*seenNode) truth {
 // enough reports whether a job fits on nodes with a feature, for sure or at most:
 // it counts what they give, in each domain of a level that its members must share,
 // and for slices in multiples of them (spec: topology 3.1).
-func (w *world) enough(j *seenJob, nodes []*seenNode, feature string, sure bool) bool {
+func (w *world) enough(j *seenJob, p *scheduler.PartitionSpec, nodes []*seenNode, feature string, sure bool) bool {
 	want := int(j.spec.Tasks)
 	if j.spec.MinNodes > 0 {
 		want = int(j.spec.MinNodes)
@@ -133,7 +133,7 @@ func (w *world) enough(j *seenJob, nodes []*seenNode, feature string, sure bool)
 	if slice > 0 && want%slice != 0 {
 		return !sure
 	}
-	in := map[string]int{}
+	in := map[string][]int{}
 	for _, n := range nodes {
 		if feature != "" && !slices.Contains(n.hw.Features, feature) {
 			continue
@@ -149,10 +149,21 @@ func (w *world) enough(j *seenJob, nodes []*seenNode, feature string, sure bool)
 		if (level != "" || sure && len(w.cfg.Topologies) > 0) && w.domain(n.Name, "zone") == "" {
 			continue
 		}
-		in[domain] += c
+		in[domain] = append(in[domain], c)
+	}
+	if p.MaxNodes > 0 && len(in) > 1 && slice > 0 && sure {
+		return false // which of the domains share the nodes that it may have
 	}
 	total := 0
-	for _, c := range in {
+	for _, list := range in {
+		slices.Sort(list)
+		if p.MaxNodes > 0 {
+			list = list[max(len(list)-int(p.MaxNodes), 0):]
+		}
+		c := 0
+		for _, n := range list {
+			c += n
+		}
 		if slice == 0 {
 			total = max(total, c)
 		} else {

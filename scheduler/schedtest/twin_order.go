@@ -59,6 +59,13 @@ func (w *world) behind(j *seenJob, p *scheduler.PartitionSpec) func(*seenNode) t
 		t    truth
 	}
 	var blocks []block
+	if len(j.spec.Partitions) > 1 {
+		for _, q := range w.partitions(j) {
+			if q != p {
+				blocks = append(blocks, block{q, unsure}) // it may block itself in the partition before
+			}
+		}
+	}
 	at := slices.Index(w.order, j.ID)
 	for i := range w.jobs {
 		k := &w.jobs[i]
@@ -128,7 +135,7 @@ func (w *world) unit(j *seenJob, n *seenNode) truth {
 				return unsure
 			}
 		}
-		if !alone && k.spec.Exclusive != scheduler.ExclusiveTopo {
+		if !alone && k.spec.Exclusive != scheduler.ExclusiveTopo || len(w.cfg.Topologies) == 0 {
 			continue
 		}
 		if alone && (len(k.alloc) > 0 || k.Planned) {

@@ -80,11 +80,11 @@ func (w *world) lets(s *scheduler.JobSpec, x *resvSeen) truth {
 	t := listed(x.Users, s.User)
 	switch {
 	case len(x.Accounts) == 0:
-	case s.Account == "" && len(w.cfg.Accounts) > 0:
-		t = min(t, unsure) // the user's default
+	case w.dropped:
+		t = min(t, unsure)
 	default:
-		line := []string{s.Account}
-		for a := s.Account; w.line[a] != "" && len(line) < 5; {
+		line := []string{w.accountOf(s)}
+		for a := line[0]; w.line[a] != "" && len(line) < 5; {
 			a = w.line[a]
 			line = append(line, a)
 		}
