@@ -16,6 +16,15 @@ func (p *page) promises() {
 	if f.Late > 0 {
 		late = strconv.Itoa(f.Late) + " started later, by " + outcome.Span(f.Latest) + " at most."
 	}
+	past := 0
+	for i := range p.run.Jobs {
+		if j := &p.run.Jobs[i]; j.Promised && len(j.Stays) > 0 && j.Promise > p.t1 {
+			past++
+		}
+	}
+	if past > 0 {
+		late += " At the right edge: " + strconv.Itoa(past) + " whose first plan was later than the end of the picture."
+	}
 	p.print("<h2>Promised and actual starts</h2><p>A dot is a job that had a plan before it started: its first plan to the right, its start upwards. ",
 		"Below the line it started earlier than planned: ", strconv.Itoa(f.Early), " of ", strconv.Itoa(f.Jobs), " did, by ", outcome.Span(f.MeanEarly),
 		" on the mean over all. ", late, "</p>\n")
