@@ -284,7 +284,8 @@ type PlanParameters struct {
 	WindowLinear time.Duration `json:",omitempty"`
 	// MaxSteps bounds the work that profile Best spends in a pass on moving
 	// plans to earlier starts, in looks at a node; 0 is 12,000. What can start
-	// now starts in any case. Stands for Slurm's bf_max_time.
+	// now starts in any case; what is left over the next passes take up where it
+	// stopped. Stands for Slurm's bf_max_time.
 	MaxSteps int64 `json:",omitempty"`
 	// Continue lets a planning pass that used up its steps go on in the next call
 	// though jobs or nodes changed meanwhile; otherwise it ends, and the next

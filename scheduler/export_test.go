@@ -49,3 +49,7 @@ func DependSteps(s Scheduler) int64 { return s.(*engine).depends.steps }
 // ReservationLooks is the number of looks so far at nodes, jobs and reservations
 // when reservations are made, and at reservations when jobs are tried.
 func ReservationLooks(s Scheduler) int64 { return s.(*engine).resv.looks }
+
+// PlansLeft is the number of changes that the last pass had no steps left for to
+// compare all plans with.
+func PlansLeft(s Scheduler) int { return s.(*engine).plans.put }

@@ -143,7 +143,7 @@ func (p *planner) fork(a *arenas) planner {
 	f.bounds = p.bounds.fork()
 	f.find = planSearch{steps: p.find.steps, tries: p.find.tries}
 	f.owned, f.log, f.order = slices.Clone(p.owned), slices.Clone(p.log), slices.Clone(p.order)
-	f.licensed, f.turns, f.row = slices.Clone(p.licensed), nil, nil
+	f.licensed, f.turns, f.row, f.kept = slices.Clone(p.licensed), nil, nil, nil
 	f.aside, f.lifts = nil, nil
 	return f
 }
@@ -153,7 +153,7 @@ func (t *boundTable) fork() boundTable {
 	for i := range f.rows {
 		b := &f.rows[i]
 		b.least, b.first, b.loose = slices.Clone(b.least), slices.Clone(b.first), slices.Clone(b.loose)
-		b.open, b.words = slices.Clone(b.open), append(make([]int32, 0, len(b.first)), b.words...)
+		b.open, b.words = append(make([]openNode, 0, maxOpen), b.open...), append(make([]int32, 0, len(b.first)), b.words...)
 	}
 	return f
 }

@@ -386,6 +386,9 @@ func (e *engine) Wake() (Time, bool) {
 		if e.par.Plan.Interval > 0 && e.par.Plan.Mode == PlanBackfill {
 			at = min(at, max(e.nextBF, e.closingUntil()))
 		}
+		if e.par.Plan.Interval == 0 && e.par.Plan.Mode == PlanBackfill {
+			at = min(at, max(e.plans.nextRound, e.closingUntil()))
+		}
 	}
 	at = min(at, e.pre.wake, e.pre.gang.next)
 	if e.pre.gang.dirty && e.slicing() {

@@ -53,12 +53,13 @@ type plan struct {
 	start, end Time
 	grants     []nodeGrant
 	serial     uint64 // rises with making
-	checked    int    // changes of the pass that it has been compared with
+	checked    int    // changes of the log that it has been compared with
 	now        int    // those that it has been compared with for a start at this instant
 	pos        int32  // of the record in the queue of this pass
 	why        Reason // for which the record waits
 	booked     bool   // in the calendars
 	broken     bool   // what runs is in its way
+	kind       kind
 }
 
 // A planner is what the scheduler knows of the future. Profile Slurm makes its
@@ -88,19 +89,20 @@ type planner struct {
 	stales []topology.NodeID // the same, in order of change
 	broken []int32
 
-	bounds       boundTable
-	find         planSearch
-	searching    bool
-	left         int64 // steps left for moving plans
-	inPass       bool
-	own          topology.NodeSet // nodes whose bounds do not count in a search
-	owned        []topology.NodeID
-	aside        []int32 // plans that are out of the calendars while another record of their job is tried
-	only         topology.NodeSet
-	spots        topology.NodeSet  // of choosePlace and onlyReady
-	log          []topology.NodeID // nodes on which something has become free in this pass
-	logBase      uint64            // changes of passes before this one; more if something has changed that is not noted by node
-	order        []int32           // booked plans in order of the queue
+	bounds    boundTable
+	find      planSearch
+	searching bool
+	left      int64 // steps left for moving plans
+	inPass    bool
+	own       topology.NodeSet // nodes whose bounds do not count in a search
+	owned     []topology.NodeID
+	aside     []int32 // plans that are out of the calendars while another record of their job is tried
+	only      topology.NodeSet
+	spots     topology.NodeSet  // of choosePlace and onlyReady
+	log       []topology.NodeID // see changes
+	changes
+	logBase      uint64  // changes before the log; more if something has changed that is not noted by node
+	order        []int32 // booked plans in order of the queue
 	fill         []filler
 	skip         int32   // row of the job whose plans do not count, -1 none
 	lifts        []int32 // plans below the record at hand that are out of the calendars
@@ -120,6 +122,7 @@ type planner struct {
 	usedKnown    bool
 	turns        []turn
 	row          []uint64
+	kept         []int32 // of closeChanges
 }
 
 // planSeen tells whether anything changed since the last planning pass.
@@ -134,6 +137,7 @@ func (p *planner) init(nodes int) {
 		s.Init(nodes)
 	}
 	p.skip = -1
+	p.round, p.nextRound = wholeQueue, Never
 }
 
 // clear forgets all plans and keeps their memory (profile Slurm).

@@ -8,12 +8,6 @@ import (
 	"github.com/berth-sched/berth/topology"
 )
 
-// compressSteps is the work that a pass spends on moving plans to earlier starts,
-// in looks at a node, if MaxSteps does not say otherwise. What is left is looked
-// at for starts at this instant alone. It keeps a pass after an early end short;
-// plans of small clusters and of small depths never need so much.
-const compressSteps = 12_000
-
 // maxSweeps bounds how often a pass walks the queue for plans that can move.
 const maxSweeps = 8
 
@@ -36,11 +30,10 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 	}
 	p.inPass = true
 	e.syncPlans()
-	all := e.loose()
-	if all {
-		p.logBase += 1 << 32 // what classes know of failing is void
+	if e.loose() {
+		p.noteAll()
 	}
-	e.orderPlans(all)
+	e.orderPlans()
 	e.try.withdrawn = false
 	starts := int32(0)
 	if p.left = compressSteps; e.par.Plan.MaxSteps > 0 {
@@ -52,17 +45,14 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 		if sweep == maxSweeps {
 			p.left = 0
 		}
+		p.beginSweep()
 		dst = e.sweepQueue(dst, &starts)
-		if len(p.log) == from || !p.moved {
+		if !p.endRound() && (len(p.log) == from || !p.moved) {
 			break
 		}
 	}
 	p.inPass = false
-	for id := range p.all[:p.n] {
-		p.all[id].checked, p.all[id].now = 0, 0
-	}
-	p.logBase += uint64(len(p.log))
-	p.log = p.log[:0]
+	e.closeChanges()
 	p.vacant.Clear()
 	p.seen, p.seenNoted = planSeen{e.freed, e.seq, e.arrivals, true}, p.noted
 	return dst
@@ -72,7 +62,7 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 // one left it.
 func (e *engine) unchanged() bool {
 	p := &e.plans
-	if e.pre.on || p.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) || e.par.Plan.Interval > 0 {
+	if e.pre.on || p.seen != (planSeen{e.freed, e.seq, e.arrivals, true}) || e.par.Plan.Interval > 0 || p.nextRound <= e.now {
 		return false
 	}
 	for _, at := range p.nextAt {
@@ -83,10 +73,9 @@ func (e *engine) unchanged() bool {
 	return true
 }
 
-// orderPlans lists the booked plans in order of the queue. With all, every plan
-// is to be looked at. In best effort, a plan that was made before one of higher
-// rank is made anew.
-func (e *engine) orderPlans(all bool) {
+// orderPlans lists the plans in order of the queue. In best effort, a plan that
+// was made before one of higher rank is made anew.
+func (e *engine) orderPlans() {
 	p := &e.plans
 	p.order = p.order[:0]
 	if p.n == len(p.free) {
@@ -103,10 +92,7 @@ func (e *engine) orderPlans(all bool) {
 		}
 		if id := e.planOf(&rec); id >= 0 {
 			x := &p.all[id]
-			x.pos, x.checked, x.now = int32(i), 0, 0
-			if all {
-				x.checked = -1
-			}
+			x.pos, x.now = int32(i), 0
 			p.order = append(p.order, id)
 			left--
 		}
@@ -181,7 +167,7 @@ func (e *engine) sweepQueue(dst []Decision, starts *int32) []Decision {
 		if w.id >= 0 && !w.room && par.Promise == PromiseBestEffort {
 			e.losePlan(&w)
 		}
-		if w.id >= 0 && e.stands(w.id) {
+		if w.id >= 0 && e.stands(&w) {
 			e.waits(&w, p.all[w.id].why)
 			continue
 		}
@@ -207,6 +193,7 @@ type walk struct {
 	blocked  bool  // one above it waits
 	room     bool  // fewer plans than Depth are above it
 	licences bool  // it waits for licences at least
+	whole    bool  // its plan is compared with all that has changed, for all starts before its own
 	told     bool  // it waits like others of its class
 }
 
@@ -255,11 +242,14 @@ func (e *engine) showPlan(j *job) {
 	}
 }
 
-// stands reports whether a plan need not be looked at: nothing has become free
-// that would let it start earlier since it was compared with everything before
-// its start. A plan that had to make room takes its place again if it is free.
-func (e *engine) stands(id int32) bool {
+// stands reports whether the plan of a record need not be looked at: nothing has
+// become free that would let it start earlier since it was compared with
+// everything before its start. A plan that had to make room takes its place again
+// if it is free. What the pass has no steps left for is put off, but for starts
+// at this instant.
+func (e *engine) stands(w *walk) bool {
 	p := &e.plans
+	id := w.id
 	x := &p.all[id]
 	if !x.booked && len(x.grants) > 0 {
 		if x.broken || !e.fitsBack(x) {
@@ -267,16 +257,21 @@ func (e *engine) stands(id int32) bool {
 		}
 		e.bookPlan(id)
 	}
+	if w.whole = p.left > 0 && x.checked < p.round; !w.whole && x.checked < len(p.log) {
+		p.behind = true
+	}
 	switch {
-	case e.pre.on, e.sharing, x.booked && x.start <= e.now, x.checked < 0, !x.booked && e.inWindow(x.start):
+	case e.pre.on, e.sharing, x.booked && x.start <= e.now, !x.booked && e.inWindow(x.start):
 		return false
 	case x.checked == len(p.log):
 		return true
-	}
-	if e.classes.rows[e.jobs.rows[x.row].classes[x.pair]].unitsAlone {
-		return false // what its units are used for elsewhere counts too
-	}
-	if p.left > 0 && e.gains(x) || p.left <= 0 && x.now < len(p.log) && e.gainsNow(x) {
+	case !w.whole:
+		if x.now < len(p.log) && e.gainsNow(x) {
+			return false
+		}
+		x.now = len(p.log)
+		return true
+	case x.checked < p.anywhere, e.gains(x):
 		return false
 	}
 	x.checked = len(p.log)
@@ -313,15 +308,16 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 	e.ownNodes(x.grants)
 	due := x.start <= e.now
 	until, only := x.start+1, (*topology.NodeSet)(nil) // at its start others nodes may do better
-	if due || p.left <= 0 {
+	if due || !w.whole {
 		until = e.now + 1
 	}
 	if !due {
 		only = e.onlyChanged(x)
 	}
-	from := p.find.steps
 	at, ok := e.earliest(w.rec, x.limit, until, only)
-	p.left -= p.find.steps - from + 8*int64(len(x.grants))
+	if w.whole {
+		p.left -= p.find.work + grantWork*int64(len(x.grants))
+	}
 	p.disown()
 	if ok && at <= e.now {
 		return e.startPlanned(dst, w)
@@ -350,7 +346,9 @@ func (e *engine) compress(dst []Decision, w *walk) []Decision {
 		e.putPlan(w, at)
 	default:
 		e.bookPlan(w.id)
-		x.checked = len(p.log)
+		if x.now = len(p.log); w.whole {
+			x.checked = x.now
+		}
 	}
 	e.waits(w, x.why)
 	return dst
@@ -366,7 +364,7 @@ func (e *engine) sameNodes(x *plan) bool {
 // It is nil if that is not enough to know.
 func (e *engine) onlyChanged(x *plan) *topology.NodeSet {
 	p := &e.plans
-	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; !c.one || c.unitsAlone || x.checked < 0 || e.pre.on {
+	if c := &e.classes.rows[e.jobs.rows[x.row].classes[x.pair]]; !c.one || c.unitsAlone || x.checked < p.anywhere || e.pre.on {
 		return nil
 	}
 	p.only.Clear()

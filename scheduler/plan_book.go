@@ -173,7 +173,7 @@ func (e *engine) syncPlans() {
 	}
 	e.breakGuarded()
 	e.catchUp()
-	p.log = p.log[:0]
+	p.log = p.log[:p.put]
 	for n := range p.vacant.All() {
 		p.log = append(p.log, n)
 	}

@@ -16,14 +16,15 @@ import (
 type bounds struct {
 	ask   gres.Digest
 	span  Time
-	least []Time            // by node
-	first []Time            // by word of 64 nodes: the least of its bounds, or less
-	loose []bool            // by word: first may be less
-	pass  uint64            // for which seen and open are
-	seen  int               // changes of the pass that open is about
-	free  int               // nodes that may be free now
-	open  []topology.NodeID // of those, nodes on which something is free now
-	words []int32           // the same, listed
+	least []Time     // by node
+	first []Time     // by word of 64 nodes: the least of its bounds, or less
+	loose []bool     // by word: first may be less
+	words []int32    // the same, listed
+	pass  uint64     // for which what follows is
+	seen  int        // changes of the log that open is about
+	free  int        // nodes that may be free now, or more
+	open  []openNode // nodes that have changed on which something is free now
+	many  bool       // there are more than open lists
 }
 
 // maxBounds is how many kinds of request have bounds of their own.
@@ -44,21 +45,27 @@ func spanClass(span Time) Time {
 
 // of returns the bounds to use for a request that asks coarsely so much.
 func (t *boundTable) of(ask gres.Digest, span Time, nodes int) *bounds {
+	b := &t.rows[t.row(ask, span, nodes)]
+	b.tidy()
+	return b
+}
+
+// row returns the number of the bounds to use; it stays theirs.
+func (t *boundTable) row(ask gres.Digest, span Time, nodes int) int32 {
 	span = spanClass(span)
 	for i := range t.rows {
 		if b := &t.rows[i]; b.ask == ask && b.span == span {
-			b.tidy()
-			return b
+			return int32(i)
 		}
 	}
 	if len(t.rows) == maxBounds {
-		return &t.rows[0]
+		return 0
 	}
 	if len(t.rows) == 0 && (ask != 0 || span != 0) {
-		t.of(0, 0, nodes)
+		t.row(0, 0, nodes)
 	}
 	b := bounds{ask: ask, span: span, least: make([]Time, nodes), first: make([]Time, (nodes+63)/64), loose: make([]bool, (nodes+63)/64)}
-	b.words = make([]int32, 0, len(b.first))
+	b.words, b.open = make([]int32, 0, len(b.first)), make([]openNode, 0, maxOpen)
 	for i := range b.least {
 		b.least[i] = before
 	}
@@ -66,7 +73,7 @@ func (t *boundTable) of(ask gres.Digest, span Time, nodes int) *bounds {
 		b.first[i] = before
 	}
 	t.rows = append(t.rows, b)
-	return &t.rows[len(t.rows)-1]
+	return int32(len(t.rows) - 1)
 }
 
 // raise sets the bound of a node, which has not been above at. The word's follows

@@ -13,12 +13,23 @@ func (e *engine) checkPlans(fail func(string, ...any)) {
 		return
 	}
 	on, live := make([]int, len(e.nodes)), 0
+	if p.put > len(p.log) || p.anywhere > p.put || p.round != wholeQueue && p.round > p.put || (p.put > 0) && p.nextRound == Never {
+		fail("%d changes left of %d, %d of all nodes, round %d, next at %d", p.put, len(p.log), p.anywhere, p.round, p.nextRound)
+	}
+	for i, n := range p.log[:p.put] {
+		if slices.Contains(p.log[:i], n) {
+			fail("node %d is left twice", n)
+		}
+	}
 	for id := range p.all[:p.n] {
 		x := &p.all[id]
 		if x.row < 0 {
 			continue
 		}
 		rec := record{row: x.row, pair: x.pair, resv: x.resv}
+		if x.checked > p.put {
+			fail("plan %d has been compared with %d changes of %d", id, x.checked, p.put)
+		}
 		if e.planOf(&rec) != int32(id) {
 			fail("plan %d is not its job's", id)
 		}

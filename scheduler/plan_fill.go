@@ -69,8 +69,8 @@ func (e *engine) fillGaps(dst []Decision, starts *int32, at *walk, from int) []D
 		if e.jobs.rows[rec.row].qgen != rec.gen || e.planOf(rec) != int32(id) {
 			continue
 		}
-		if x.checked >= 0 && max(x.checked, x.now) < len(p.log) {
-			if e.touchesNow(x) && e.gainsNow(x) {
+		if x.checked >= p.anywhere && max(x.checked, x.now) < len(p.log) {
+			if e.gainsNow(x) {
 				p.fill = append(p.fill, filler{x.limit, x.pos, int32(id)})
 			} else {
 				x.now = len(p.log)
@@ -102,22 +102,6 @@ func (e *engine) fillGaps(dst []Decision, starts *int32, at *walk, from int) []D
 		}
 	}
 	return dst
-}
-
-// touchesNow reports whether a node on which something has become free has
-// enough for the plan at this instant.
-func (e *engine) touchesNow(x *plan) bool {
-	p := &e.plans
-	ask, ok := e.pool.Ask(e.classes.rows[e.jobs.rows[x.row].classes[x.pair]].pool)
-	if !ok {
-		return false
-	}
-	for _, n := range p.log[max(x.checked, x.now):] {
-		if p.cal[n].steps[0].digest.Covers(ask) {
-			return true
-		}
-	}
-	return false
 }
 
 // startEarly starts the job of a plan now if it fits beside all others; else the

@@ -56,6 +56,7 @@ type planSearch struct {
 	grain  Time
 	steps  int64   // candidates taken, over all searches
 	tries  int64   // times that nodes were chosen
+	work   int64   // of this search: nodes that came to be free, and looks at what they give; bounds do not change it
 	block  []int32 // reservations that keep others off their nodes
 	cores  []int32 // reservations of cores
 	guards guards
@@ -319,6 +320,7 @@ func (e *engine) lookAt(x *candidate) {
 		s.push(candidate{at: start, node: x.node, weight: x.weight, kind: candLater})
 		return
 	}
+	s.work++
 	s.ready, s.fresh = append(s.ready, readyNode{n, e.lastClear(n, start, last)}), true
 }
 
@@ -428,6 +430,7 @@ func (e *engine) tried(t Time, ok bool) bool {
 func (e *engine) column(n topology.NodeID, t Time, near bool) bool {
 	s, w := &e.plans.find, &e.try
 	c := s.class
+	s.work++
 	need := int32(c.min)
 	row, plain := e.rowOver(n, t)
 	eval := func(pass gres.Pass) gres.NodeFit {

@@ -77,6 +77,7 @@ func (e *engine) tryNode(n topology.NodeID, t Time, pass gres.Pass) bool {
 	s, w := &e.plans.find, &e.try
 	w.need(1)
 	s.tries++
+	s.work++
 	ok := false
 	if row, plain := e.rowOver(n, t); !plain {
 		ok = e.arrangeRow(row, pass)

@@ -24,6 +24,10 @@ func (e *engine) visitPlans(c *codec) {
 	if tail := uint(len(e.nodes)) & 63; c.reading && c.err == nil && tail != 0 && words[len(words)-1]>>tail != 0 {
 		c.fail("nodes of plans")
 	}
+	e.visitChanges(c)
+	if c.err != nil {
+		return
+	}
 	var ids []int32
 	if !c.reading {
 		for id := range p.all[:p.n] {
@@ -57,6 +61,7 @@ func (e *engine) visitPlan(c *codec, x *plan) {
 	num(c, &x.start)
 	num(c, &x.end)
 	c.uint(&x.serial)
+	num(c, &x.checked)
 	num(c, &x.why)
 	c.bool(&x.booked)
 	c.bool(&x.broken)
@@ -136,7 +141,7 @@ func (e *engine) idleRow(n topology.NodeID) []uint64 {
 // soundPlan reports whether a plan that was read could be one.
 func (e *engine) soundPlan(x *plan) bool {
 	j := &e.jobs.rows[x.row]
-	if j.state != StatePending || x.pair < 0 || int(x.pair) >= len(j.parts) || x.end < x.start || x.booked && (len(x.grants) == 0 || x.start == Never) {
+	if x.checked < 0 || x.checked > e.plans.put || j.state != StatePending || x.pair < 0 || int(x.pair) >= len(j.parts) || x.end < x.start || x.booked && (len(x.grants) == 0 || x.start == Never) {
 		return false
 	}
 	for i := range x.grants {
