@@ -127,7 +127,7 @@ func (e *engine) resvInWay(rec record, c *class, limit time.Duration) (named, st
 	s.within.And(&e.up)
 	before := s.within.Count()
 	e.keepReserved(rec, e.now, limit)
-	cores := e.resv.mark >= 0
+	cores := e.resv.mark >= 0 && e.someCores(rec, limit)
 	e.releaseReserved()
 	if !s.cut && !cores {
 		return false, false
@@ -183,6 +183,19 @@ func (e *engine) resvReason(rec record, limit time.Duration) Reason {
 		}
 	}
 	return ReasonReserved
+}
+
+// someCores reports whether cores are reserved for others on nodes that a record
+// could use, while it would run.
+func (e *engine) someCores(rec record, limit time.Duration) bool {
+	to := e.now.Add(limit)
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		if len(x.cores) > 0 && x.during(e.now, to) && x.nodes.Intersects(e.classOf(rec).nodes) && !e.passesOver(x, rec) {
+			return true
+		}
+	}
+	return false
 }
 
 // coresAlone reports whether cores are all that is reserved for others while a

@@ -32,7 +32,11 @@ var variations = []variation{
 	{name: "renamed", text: renameNodes, runs: asRecorded},
 	{name: "crowd", edit: besideOthers(false), runs: asRecorded},
 	{name: "busy crowd", edit: besideOthers(true), runs: asRecorded},
-	{name: "reserved crowd", edit: besideReserved, runs: asRecorded},
+	{name: "reserved crowd", edit: besideReserved("Flags=IGNORE_JOBS"), runs: asRecorded},
+	{name: "floating reservation", edit: besideReserved("Flags=TIME_FLOAT"), runs: asRecorded},
+	{name: "reserved cores", edit: besideReserved("CoreCnt=2"), runs: asRecorded},
+	{name: "maintenance", edit: besideReserved("Flags=MAINT"), runs: asRecorded},
+	{name: "settings", edit: settings, runs: asRecorded, areas: placing + " limits backfill"},
 	{name: "long options", edit: respell(longOptions), runs: asRecorded},
 	{name: "options backwards", edit: respell(backwards), runs: asRecorded},
 	{name: "per node", edit: respell(perNode), runs: asRecorded},
@@ -180,13 +184,27 @@ func besideOthers(busy bool) func(*recordedFile, *recordedCase) bool {
 }
 
 // besideReserved has one of the other nodes drained and one reserved.
-func besideReserved(f *recordedFile, c *recordedCase) bool {
-	if !besideOthers(false)(f, c) {
+func besideReserved(how string) func(*recordedFile, *recordedCase) bool {
+	return func(f *recordedFile, c *recordedCase) bool {
+		if !besideOthers(false)(f, c) {
+			return false
+		}
+		c.State.Drained = strings.Trim(c.State.Drained+",aa009", ",")
+		c.State.Reservations = append(slices.Clone(c.State.Reservations), recordedReservation{Name: "beside",
+			Args: []string{"ReservationName=beside", "Users=root", "StartTime=now+1200", "Duration=30", "PartitionName=others", "Nodes=zz3", how}})
+		return true
+	}
+}
+
+// settings turns on what no job of a case makes use of.
+func settings(f *recordedFile, c *recordedCase) bool {
+	var conf string
+	if json.Unmarshal(f.Files["slurm.conf"], &conf) != nil || strings.Contains(conf, "Preempt") || strings.Contains(conf, "Licenses=") {
 		return false
 	}
-	c.State.Drained = strings.Trim(c.State.Drained+",aa009", ",")
-	c.State.Reservations = append(slices.Clone(c.State.Reservations), recordedReservation{Name: "beside",
-		Args: []string{"ReservationName=beside", "Users=root", "StartTime=now+1200", "Duration=30", "Nodes=zz3"}})
+	conf = strings.Replace(conf, "SchedulerParameters=", "SchedulerParameters=default_queue_depth=1000,bf_licenses,bf_yield_interval=1000000,", 1)
+	conf += "PreemptType=preempt/qos\nPreemptMode=REQUEUE\nLicenses=unused:4\n"
+	f.Files["slurm.conf"], _ = json.Marshal(conf)
 	return true
 }
 
