@@ -41,3 +41,17 @@ func (j *job) growAlloc(n, words, devs int) {
 	}
 	j.alloc = j.alloc[:0]
 }
+
+// devices is how many devices a node gives the class, for which room is made: no
+// more than eight of a kind.
+func (c *class) devices() int {
+	n := 0
+	for i := range c.req.Needs[:c.req.NumNeeds] {
+		k, most := &c.req.Needs[i], int64(8)
+		if a := max(k.PerNode, k.PerJob); a > 0 && k.PerSocket == 0 && k.PerTask == 0 && k.Milli == 0 && !c.req.Has(gres.WholeNode) {
+			most = min(most, a)
+		}
+		n += int(most)
+	}
+	return n
+}

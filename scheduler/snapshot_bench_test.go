@@ -3,6 +3,8 @@ package scheduler_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"slices"
 	"testing"
 	"time"
@@ -88,6 +90,59 @@ func measure(b *testing.B, f func()) {
 	slices.Sort(times)
 	b.ReportMetric(times[len(times)/2].Seconds()*1000, "ms/median")
 	b.ReportMetric(times[0].Seconds()*1000, "ms/least")
+}
+
+// BenchmarkHeap reports what a scheduler keeps of nodes that are full and of jobs
+// that wait in a thousand classes. The budget of the large size is 1 GiB; it runs
+// with BERTH_DEEP alone.
+func BenchmarkHeap(b *testing.B) {
+	heap := func() float64 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	for _, size := range []struct{ nodes, jobs int }{{2500, 20000}, {125000, 1000000}} {
+		if size.nodes > 2500 && os.Getenv("BERTH_DEEP") == "" {
+			continue
+		}
+		b.Run(fmt.Sprintf("nodes=%d/jobs=%d", size.nodes, size.jobs), func(b *testing.B) {
+			for b.Loop() {
+				before := heap()
+				s, err := scheduler.New(scheduler.Config{
+					Nodes:      []scheduler.NodeSpec{{Names: fmt.Sprintf("n[1-%d]", size.nodes), Sockets: 2, CoresPerSocket: 32, MemMiB: 1 << 20, GRES: "gpu:h100:8"}},
+					Partitions: []scheduler.PartitionSpec{{Name: "all", Nodes: "ALL", Default: true}},
+				}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				submit := func(id, cpus, gpus int, mem int64) {
+					spec := scheduler.JobSpec{
+						ID: scheduler.JobID(id), Name: fmt.Sprint("train-", id%1000), User: fmt.Sprint("user", id%200), MinNodes: 1, TasksPerNode: 1,
+						CPUsPerTask: int32(cpus), GPUsPerNode: fmt.Sprint(gpus), Mem: scheduler.MemPerNode, MemMiB: mem, TimeLimit: time.Hour,
+					}
+					if err := s.Apply(scheduler.Time(id), scheduler.Submit(&spec)); err != nil {
+						b.Fatal(err)
+					}
+				}
+				for id := 1; id <= size.nodes; id++ {
+					submit(id, 64, 8, 1000)
+				}
+				s.Pass(scheduler.Time(size.nodes), nil)
+				full := heap()
+				for id := size.nodes + 1; id <= size.nodes+size.jobs; id++ {
+					k := id % 1000
+					submit(id, 1+k%32, 1+k/32%8, int64(1000+k))
+				}
+				s.Pass(scheduler.Time(size.nodes+size.jobs), nil)
+				all := heap()
+				b.ReportMetric((all-before)/(1<<20), "MiB")
+				b.ReportMetric((full-before)/float64(size.nodes), "bytes/node")
+				b.ReportMetric((all-full)/float64(size.jobs), "bytes/job")
+				runtime.KeepAlive(s)
+			}
+		})
+	}
 }
 
 var mixedSizes = []struct{ nodes, jobs int }{{1000, 10000}, {10000, 100000}}

@@ -60,7 +60,7 @@ func (e *engine) submit(now Time, ev *Event) error {
 	r := e.addJob(now, s, parts, classes, ja)
 	j := &e.jobs.rows[r]
 	c := &e.classes.rows[j.classes[0]]
-	j.growAlloc(int(c.min), e.coreWords, int(c.req.NumNeeds)*8)
+	j.growAlloc(int(c.min), e.coreWords, c.devices())
 	e.observe(now, c)
 	e.counts.Pending++
 	e.watchDeadline(r)
