@@ -109,10 +109,12 @@ func BenchmarkHeap(b *testing.B) {
 		b.Run(fmt.Sprintf("nodes=%d/jobs=%d", size.nodes, size.jobs), func(b *testing.B) {
 			for b.Loop() {
 				before := heap()
-				s, err := scheduler.New(scheduler.Config{
-					Nodes:      []scheduler.NodeSpec{{Names: fmt.Sprintf("n[1-%d]", size.nodes), Sockets: 2, CoresPerSocket: 32, MemMiB: 1 << 20, GRES: "gpu:h100:8"}},
-					Partitions: []scheduler.PartitionSpec{{Name: "all", Nodes: "ALL", Default: true}},
-				}, nil)
+				cfg := scheduler.Config{Partitions: []scheduler.PartitionSpec{{Name: "all", Nodes: "ALL", Default: true}}}
+				for n := 0; n < size.nodes; n += 2500 {
+					names := fmt.Sprintf("r%dn[1-2500]", n/2500)
+					cfg.Nodes = append(cfg.Nodes, scheduler.NodeSpec{Names: names, Sockets: 2, CoresPerSocket: 32, MemMiB: 1 << 20, GRES: "gpu:h100:8"})
+				}
+				s, err := scheduler.New(cfg, nil)
 				if err != nil {
 					b.Fatal(err)
 				}
