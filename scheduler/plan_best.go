@@ -20,11 +20,13 @@ const maxSweeps = 8
 func (e *engine) bestPlan(dst []Decision) []Decision {
 	p := &e.plans
 	if p.open {
-		if p.cal == nil {
-			p.openCalendars(e) // restored from a snapshot
+		turned := false
+		if p.cal == nil { // restored from a snapshot
+			turned = e.turned()
+			p.openCalendars(e)
 			e.catchUp()
 		}
-		if e.unchanged() {
+		if !turned && e.unchanged() {
 			return dst
 		}
 	}
@@ -71,6 +73,23 @@ func (e *engine) unchanged() bool {
 		}
 	}
 	return true
+}
+
+// turned reports whether something that runs should be gone, or a plan has come,
+// which the calendars of a restored scheduler cannot tell any more.
+func (e *engine) turned() bool {
+	for r := range e.jobs.rows {
+		if j := &e.jobs.rows[r]; j.running() && (j.flags&flagEnding != 0 || j.end <= e.now) {
+			return true
+		}
+	}
+	p := &e.plans
+	for id := range p.all[:p.n] {
+		if x := &p.all[id]; x.row >= 0 && x.booked && x.start <= e.now {
+			return true
+		}
+	}
+	return false
 }
 
 // orderPlans lists the plans in order of the queue. In best effort, a plan that

@@ -136,6 +136,7 @@ func (e *engine) nextChange(n topology.NodeID, t Time) Time {
 type licenseTurn struct {
 	at    Time
 	pool  int32
+	row   int32 // of the job that holds some or plans to, -1 none
 	delta int64
 }
 
@@ -144,29 +145,29 @@ type licenseTurn struct {
 func (e *engine) listLicenses() {
 	p := &e.plans
 	p.licensed = p.licensed[:0]
-	add := func(u *licenseUse, at Time, sign int64) {
+	add := func(row int32, u *licenseUse, at Time, sign int64) {
 		for i, a := range u.asks {
 			if at != Never && (!u.or || int(u.pick) == i) {
-				p.licensed = append(p.licensed, licenseTurn{at, a.pool, sign * a.count})
+				p.licensed = append(p.licensed, licenseTurn{at, a.pool, row, sign * a.count})
 			}
 		}
 	}
 	for r := range e.jobs.rows {
 		if j := &e.jobs.rows[r]; len(j.licenses.asks) > 0 && j.running() {
-			add(&j.licenses, e.expectedEnd(j), -1)
+			add(int32(r), &j.licenses, e.expectedEnd(j), -1)
 		}
 	}
 	for i := range e.resv.all {
 		for _, a := range e.resv.all[i].licenses {
-			p.licensed = append(p.licensed, licenseTurn{e.resv.all[i].end, a.pool, 0})
+			p.licensed = append(p.licensed, licenseTurn{e.resv.all[i].end, a.pool, -1, 0})
 		}
 	}
 	for i := range p.all[:p.n] {
 		if x := &p.all[i]; x.row >= 0 && x.booked {
 			u := e.jobs.rows[x.row].licenses
 			u.pick = x.pick
-			add(&u, max(x.start, e.now+1), 1)
-			add(&u, x.end, -1)
+			add(x.row, &u, max(x.start, e.now+1), 1)
+			add(x.row, &u, x.end, -1)
 		}
 	}
 	slices.SortFunc(p.licensed, func(a, b licenseTurn) int {
@@ -213,8 +214,8 @@ func (e *engine) poolFrom(a licenseAsk, t Time) Time {
 		pool := &e.licenses.pools[a.pool]
 		use, peak := pool.used, int64(-1)
 		for _, x := range p.licensed {
-			if x.pool != a.pool || x.at >= end {
-				continue
+			if x.pool != a.pool || x.at >= end || x.row == p.find.record.row {
+				continue // the job's plan in another partition is in nobody's way
 			}
 			if x.at > t {
 				peak = max(peak, use)

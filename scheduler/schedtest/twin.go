@@ -72,6 +72,7 @@ type memory struct {
 type memo struct {
 	user, name            string
 	ended, ok             bool
+	admin                 bool // an operator gave it a limit, which may exceed its partition's
 	held                  bool // by its user, by an operator, or since its start failed
 	requeued              scheduler.Time
 	depends               string // its dependency, and which terms have come true
@@ -119,6 +120,8 @@ func (m *memory) note(ev *scheduler.Event) {
 		m.job(ev.Job).held, m.job(ev.Job).pending = true, true // at once, not after a while
 	case scheduler.EventJobRelease:
 		m.job(ev.Job).held = false
+	case scheduler.EventJobUpdate:
+		m.job(ev.Job).admin = m.job(ev.Job).admin || ev.ByAdmin
 	case scheduler.EventNodeAdd:
 		m.addNodes(ev.Node)
 	case scheduler.EventLicense:
