@@ -68,8 +68,9 @@ func (e *engine) buildShares() {
 			continue
 		}
 		if words == nil {
-			for n := range e.nodes {
-				words = append(words, e.pool.Shape(int32(n)).CoreWords())
+			words = make([]int, len(e.nodes))
+			for n := range e.there.All() {
+				words[n] = e.pool.Shape(int32(n)).CoreWords()
 			}
 		}
 		part.share = gres.NewCoreRows(part.rows, words)
@@ -82,8 +83,8 @@ func (e *engine) buildShares() {
 			e.addRow(j)
 		}
 	}
-	for n := range e.nodes {
-		e.settleCores(topology.NodeID(n))
+	for n := range e.there.All() {
+		e.settleCores(n)
 	}
 }
 
