@@ -142,7 +142,7 @@ func (p *planner) fork(a *arenas) planner {
 	}
 	f.bounds = p.bounds.fork()
 	f.find = planSearch{steps: p.find.steps, tries: p.find.tries}
-	f.owned, f.log, f.order = slices.Clone(p.owned), slices.Clone(p.log), slices.Clone(p.order)
+	f.owned, f.log, f.order = slices.Clone(p.owned), cloneRoom(p.log), slices.Clone(p.order)
 	f.licensed, f.turns, f.row, f.kept = slices.Clone(p.licensed), nil, nil, nil
 	f.aside, f.lifts = nil, nil
 	return f

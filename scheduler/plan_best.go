@@ -24,7 +24,9 @@ func (e *engine) bestPlan(dst []Decision) []Decision {
 		if p.cal == nil { // restored from a snapshot
 			turned = e.turned()
 			p.openCalendars(e)
-			e.catchUp()
+			if !turned && p.seen == (planSeen{e.freed, e.seq, e.arrivals, true}) {
+				e.catchUp() // else when late plans have moved, as in the original
+			}
 		}
 		if !turned && e.unchanged() {
 			return dst

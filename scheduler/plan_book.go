@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/berth-sched/berth/topology"
@@ -120,6 +121,7 @@ func (e *engine) catchUp() {
 		if many {
 			p.bounds.reset()
 		}
+		slices.Sort(p.stales) // which of two plans breaks must not depend on what came first
 		for _, n := range p.stales {
 			e.rebuild(n)
 			if !many {

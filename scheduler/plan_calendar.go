@@ -151,6 +151,7 @@ func (p *planner) openCalendars(e *engine) {
 	p.cal = make([]calendar, n)
 	p.nextAt = make([]Time, n)
 	p.weight = make([]uint32, n)
+	p.log, p.stales = slices.Grow(p.log, n), slices.Grow(p.stales, n) // as many as one pass may follow
 	const room = 16
 	arena := make([]step, room*n)
 	for i := range p.cal {

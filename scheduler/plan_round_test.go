@@ -206,3 +206,29 @@ func TestPlanRoundsEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestCompressSteps: with twice the nodes, and jobs that run and wait, a pass after
+// an early end takes few times the steps: what it spends on moving plans is bounded,
+// and it looks at others for starts at this instant alone.
+func TestCompressSteps(t *testing.T) {
+	steps := func(nodes int) int64 {
+		par := planPar(0)
+		par.Plan.MaxSteps = 2000
+		s := busyCluster(t, nodes, nodes/2, nodes, par)
+		s.Pass(1, nil)
+		before, now := scheduler.PlanSteps(s), scheduler.Time(1)
+		for id := scheduler.JobID(1); id <= 8; id++ {
+			now += 1000
+			if err := s.Apply(now, scheduler.Ended(id, scheduler.JobEnd{})); err != nil {
+				t.Fatal(err)
+			}
+			s.Pass(now, nil)
+		}
+		return (scheduler.PlanSteps(s) - before) / 8
+	}
+	small, large := steps(150), steps(300)
+	t.Logf("150 nodes: %d steps a pass, 300 nodes: %d", small, large)
+	if large > 3*small+1000 {
+		t.Errorf("300 nodes take %d steps a pass, 150 take %d", large, small)
+	}
+}
