@@ -140,13 +140,46 @@ func (e *engine) coincide(a, b *reservation) bool {
 	return start < b.end && end > b.start
 }
 
-// spanFrom is the first occurrence of x that ends after t. Profile Slurm knows only
-// the next one (spec: reservations 5.2).
+// spanFrom is the first occurrence of x that ends after t; for one that floats, what
+// it is when t has come. Profile Slurm knows only the next one (spec: reservations
+// 5.2).
 func (e *engine) spanFrom(x *reservation, t Time) (start, end Time) {
-	if x.flags&resvRecurs == 0 || x.end > t || e.cfg.Profile == ProfileSlurm {
-		return x.start, x.end
+	switch {
+	case e.cfg.Profile == ProfileSlurm || t == Never:
+	case x.flags&resvFloat != 0:
+		start = max(t, e.now) + x.offset
+		return start, start.Add(x.end.Sub(x.start))
+	case x.flags&resvRecurs != 0 && x.end <= t:
+		return e.par.occurrence(x.flags, x.start, x.end, t)
 	}
-	return e.par.occurrence(x.flags, x.start, x.end, t)
+	return x.start, x.end
+}
+
+// period is about how long it takes x to repeat.
+func (x *reservation) period() time.Duration {
+	switch {
+	case x.flags&resvHourly != 0:
+		return time.Hour
+	case x.flags&(resvDaily|resvWeekday) != 0:
+		return day
+	}
+	return 7 * day
+}
+
+// endAfter is the first end of x after t at which what it keeps comes free, Never if
+// there is none before until, or a number of occurrences later: who has found no
+// place until then finds none.
+func (e *engine) endAfter(x *reservation, t, until Time) Time {
+	switch {
+	case x.flags&resvFloat != 0 && e.cfg.Profile != ProfileSlurm:
+		return Never
+	case x.end > t:
+		return x.end
+	case x.flags&resvRecurs == 0, e.cfg.Profile == ProfileSlurm, t >= max(until, x.end).Add(mostRepeats*x.period()):
+		return Never
+	}
+	_, end := e.spanFrom(x, t)
+	return end
 }
 
 // holdsDuring reports whether x holds at any time of [from, to), now or when it repeats.

@@ -488,7 +488,7 @@ func (e *engine) licensesReserved(pool, resv int32, t Time, limit time.Duration)
 	sum := int64(0)
 	for i := range e.resv.all {
 		x := &e.resv.all[i]
-		if x.id == resv || !x.during(t, t.Add(limit)) {
+		if x.id == resv || !e.holdsDuring(x, t, t.Add(limit)) {
 			continue
 		}
 		for _, a := range x.licenses {

@@ -8,14 +8,16 @@ import (
 )
 
 // Promise says what a plan is worth to the job that it is for. A plan only ever
-// moves to an earlier start, unless a job overruns its limit, a node fails, or
-// what the mode adds.
+// moves to an earlier start, unless a job overruns its limit, a node fails, a
+// reservation is made, changed or removed or takes other nodes (REPLACE), or what
+// the mode adds. That a reservation begins, ends or repeats moves none.
 type Promise uint8
 
 // The promises. In both a job of lower rank never delays a plan.
 const (
 	// PromiseBestEffort: a plan makes room for a job of higher rank that comes
-	// later, or rises in rank.
+	// later, or rises in rank, or for which there was no place before, as for one
+	// that waits for its reservation.
 	PromiseBestEffort Promise = iota
 	// PromiseKept: a plan makes room for nobody.
 	PromiseKept
@@ -105,6 +107,7 @@ type planner struct {
 	order        []int32 // booked plans in order of the queue
 	fill         []filler
 	skip         int32   // row of the job whose plans do not count, -1 none
+	turned       uint64  // changes of reservations that plans have been compared with
 	lifts        []int32 // plans below the record at hand that are out of the calendars
 	lifted       bool    // plans below the record at hand have made room
 	moved        bool    // this sweep changed something

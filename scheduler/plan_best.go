@@ -456,6 +456,13 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 		c.futileResv, c.futileLimit, c.futileAt = w.rec.resv, limit, p.logBase+uint64(len(p.log))
 	}
 	j.reason = why
+	if w.rec.resv != 0 {
+		told := len(dst)
+		if dst = e.recall(dst, w.rec); len(dst) > told {
+			e.catchUp() // borrowers leave
+			at, ok = e.earliest(w.rec, limit, until, nil)
+		}
+	}
 	if e.pre.on {
 		if dst = e.preempt(dst, w.rec, p); j.running() {
 			e.started(w)

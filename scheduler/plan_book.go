@@ -190,6 +190,8 @@ func (e *engine) planEnd(t Time, limit time.Duration) Time {
 // longer within their own.
 func (e *engine) breakReserved() {
 	p := &e.plans
+	turned := p.turned != e.resv.turns
+	p.turned = e.resv.turns
 	for id := range p.all[:p.n] {
 		x := &p.all[id]
 		if x.row < 0 || !x.booked {
@@ -200,7 +202,7 @@ func (e *engine) breakReserved() {
 			e.try.nodes = append(e.try.nodes, x.grants[i].node)
 		}
 		rec := record{row: x.row, pair: x.pair, resv: x.resv}
-		if e.resvClash(rec, x.start, x.limit) || e.coresClash(rec, x.grants, x.start, x.limit) || e.outsideOwn(rec, x.grants, x.start) {
+		if e.resvClash(rec, x.start, x.limit) || e.coresClash(rec, x.grants, x.start, x.limit) || e.outsideOwn(rec, x.grants, x.start) || turned && !e.keepsLicenses(int32(id)) {
 			x.broken = true
 			e.unlist(int32(id))
 			for i := range x.grants {

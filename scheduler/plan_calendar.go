@@ -351,3 +351,9 @@ func (p *planner) nextStep(n topology.NodeID, t Time) Time {
 	}
 	return Never
 }
+
+// lastStep returns the instant from which the calendar of node n changes no more.
+func (p *planner) lastStep(n topology.NodeID) Time {
+	c := &p.cal[n]
+	return c.steps[len(c.steps)-1].at
+}

@@ -125,8 +125,8 @@ func (e *engine) nextChange(n topology.NodeID, t Time) Time {
 		at = min(at, e.nextShared(n, t))
 	}
 	for _, i := range e.plans.find.cores {
-		if x := &e.resv.all[i]; x.end > t && x.nodes.Has(n) {
-			at = min(at, x.end)
+		if x := &e.resv.all[i]; x.nodes.Has(n) {
+			at = min(at, e.endAfter(x, t, e.plans.lastStep(n)))
 		}
 	}
 	return at
@@ -157,11 +157,6 @@ func (e *engine) listLicenses() {
 			add(int32(r), &j.licenses, e.expectedEnd(j), -1)
 		}
 	}
-	for i := range e.resv.all {
-		for _, a := range e.resv.all[i].licenses {
-			p.licensed = append(p.licensed, licenseTurn{e.resv.all[i].end, a.pool, -1, 0})
-		}
-	}
 	for i := range p.all[:p.n] {
 		if x := &p.all[i]; x.row >= 0 && x.booked {
 			u := e.jobs.rows[x.row].licenses
@@ -170,15 +165,46 @@ func (e *engine) listLicenses() {
 			add(x.row, &u, x.end, -1)
 		}
 	}
+	e.listReserved()
 	slices.SortFunc(p.licensed, func(a, b licenseTurn) int {
 		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.pool, b.pool), cmp.Compare(a.delta, b.delta))
 	})
 	p.licenseStale = false
 }
 
-// licensedFrom returns the first instant at or after t from which the licences
-// of the record are free for its whole limit; of alternatives it notes the one.
+// listReserved adds the instants at which reservations give licences back, to what
+// runs and is planned.
+func (e *engine) listReserved() {
+	p := &e.plans
+	last := e.now
+	for i := range p.licensed {
+		last = max(last, p.licensed[i].at)
+	}
+	for i := range e.resv.all {
+		x := &e.resv.all[i]
+		until := min(last, e.now.Add(4*mostRepeats*x.period()))
+		for _, a := range x.licenses {
+			for at := e.endAfter(x, e.now, until); at != Never; at = e.endAfter(x, at, until) {
+				p.licensed = append(p.licensed, licenseTurn{at, a.pool, -1, 0})
+			}
+		}
+	}
+}
+
+// licensedFrom returns the first instant at or after t from which the licences of
+// the record, and the devices that its reservation counts, are free for its limit; of alternatives it notes the one.
 func (e *engine) licensedFrom(t Time) Time {
+	for {
+		at := e.devicesFrom(e.poolsFrom(t))
+		if at == t || at == Never {
+			return at
+		}
+		t = at
+	}
+}
+
+// poolsFrom is licensedFrom for licences alone.
+func (e *engine) poolsFrom(t Time) Time {
 	s := &e.plans.find
 	u := &e.jobs.rows[s.record.row].licenses
 	if len(u.asks) == 0 {

@@ -20,6 +20,7 @@ func (e *engine) recall(dst []Decision, rec record) []Decision {
 		j.end = until
 		e.pushLimit(int32(r))
 		e.commitLeft(j)
+		e.touchJob(j)
 		dst = e.decide(dst, int32(r), OpSignal)
 		d := &dst[len(dst)-1]
 		d.Signal, d.Batch, d.For, d.At = j.spec.Signal, strings.Contains(j.spec.SignalFlags, "B"), rec.id, until

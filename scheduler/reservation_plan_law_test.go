@@ -13,16 +13,17 @@ import (
 // A planRun drives a scheduler with plans beside reservations, and ends jobs at
 // their limits.
 type planRun struct {
-	s       scheduler.Scheduler
-	now     scheduler.Time
-	next    scheduler.JobID
-	ends    map[scheduler.JobID]scheduler.Time // of running jobs
-	planned map[scheduler.JobID]scheduler.Time
-	inside  map[scheduler.JobID]bool // jobs that name a reservation
-	kept    bool                     // plans are promises
-	holds   []scheduler.Time         // when the reservations that hold began
-	free    bool                     // plans may move: a reservation was made or changed
-	gives   map[scheduler.JobID]bool // they may move for good: one that goes first came, in best effort
+	s        scheduler.Scheduler
+	now      scheduler.Time
+	next     scheduler.JobID
+	ends     map[scheduler.JobID]scheduler.Time // of running jobs
+	licensed map[scheduler.JobID]bool           // jobs that ask for licences, which plans may hold
+	planned  map[scheduler.JobID]scheduler.Time
+	inside   map[scheduler.JobID]bool // jobs that name a reservation
+	kept     bool                     // plans are promises
+	holds    []scheduler.Time         // when the reservations that hold began
+	free     bool                     // plans may move: a reservation was made or changed
+	gives    map[scheduler.JobID]bool // they may move for good: one that goes first came, in best effort
 }
 
 func (r *planRun) end(t *rapid.T, id scheduler.JobID) {
@@ -77,6 +78,8 @@ func (r *planRun) pass(t *rapid.T) {
 				r.end(t, d.Job)
 				killed = true
 			}
+		case scheduler.OpSignal: // it borrows nodes and has to leave
+			r.ends[d.Job] = min(r.ends[d.Job], d.At)
 		case scheduler.OpStart:
 			if at, ok := r.planned[d.Job]; ok && r.now > at && !r.moves(d.Job) {
 				t.Fatalf("job %d starts at %d, was planned for %d", d.Job, r.now, at)
@@ -89,7 +92,8 @@ func (r *planRun) pass(t *rapid.T) {
 		r.pass(t)
 		return
 	}
-	if left := scheduler.StartsLeft(r.s); len(left) > 0 {
+	left := slices.DeleteFunc(scheduler.StartsLeft(r.s), func(id scheduler.JobID) bool { return r.licensed[id] })
+	if len(left) > 0 {
 		r.s.View(func(v scheduler.View) {
 			t.Fatalf("at %d jobs %v fit beside what runs and is planned, and wait: %+v", r.now, left, slices.Collect(v.Reservations()))
 		})
@@ -137,9 +141,19 @@ func (r *planRun) submit(t *rapid.T) {
 		j.MinNodes, j.Exclusive = rapid.Int32Range(1, 2).Draw(t, "nodes"), scheduler.ExclusiveNode
 		j.Levels = []scheduler.LevelSpec{{Level: "rack", Required: true}}
 	}
-	if rapid.IntRange(0, 3).Draw(t, "inside") == 0 {
+	switch rapid.IntRange(0, 9).Draw(t, "more") {
+	case 0, 1:
 		j.Reservations = []string{rapid.SampledFrom([]string{"r0", "r1"}).Draw(t, "reservation")}
+	case 2:
+		j.Reservations = []string{"r0", "r1"}
+	case 3:
+		j.Licenses = rapid.SampledFrom([]string{"lic:1", "lic:2"}).Draw(t, "licences")
+	case 4:
+		j.Signal, j.SignalBefore, j.SignalFlags = 10, 2*time.Second, "R"
+	case 5:
+		j.GPUsPerNode = rapid.SampledFrom([]string{"1", "2"}).Draw(t, "GPUs")
 	}
+	r.licensed[j.ID] = j.Licenses != ""
 	r.inside[j.ID] = len(j.Reservations) > 0
 	if r.s.Apply(r.now, scheduler.Submit(&j)) != nil || r.kept {
 		return
@@ -160,12 +174,15 @@ func (r *planRun) submit(t *rapid.T) {
 func (r *planRun) reserve(t *rapid.T) {
 	ev := schedtest.GenReservationEvent(t, r.now)
 	if x := ev.Reservation; x != nil && !ev.Remove {
-		for _, f := range []string{"TIME_FLOAT", "REPLACE", "REPLACE_DOWN", "ANY_NODES"} {
+		for _, f := range []string{"REPLACE"} {
 			if slices.Contains(x.Flags, f) {
 				return
 			}
 		}
 		x.Features, x.Partition = "", ""
+		if rapid.IntRange(0, 3).Draw(t, "lends") == 0 {
+			x.MaxStartDelay = time.Minute
+		}
 	}
 	if u := ev.ReservationUpdate; u != nil && u.Flags != nil {
 		return
@@ -180,10 +197,11 @@ func (r *planRun) reserve(t *rapid.T) {
 func propPlansReserved(t *rapid.T) {
 	promise := rapid.SampledFrom([]scheduler.Promise{scheduler.PromiseKept, scheduler.PromiseBestEffort}).Draw(t, "promise")
 	s, err := scheduler.New(scheduler.Config{
-		Nodes: []scheduler.NodeSpec{{Names: "a[0-4]", CoresPerSocket: 4}, {Names: "b0", CoresPerSocket: 2}},
+		Nodes: []scheduler.NodeSpec{{Names: "a[0-4]", CoresPerSocket: 4, GRES: "gpu:x:2"}, {Names: "b0", CoresPerSocket: 2}},
 		Topologies: []scheduler.TopologySpec{{Name: "default", Levels: []string{"rack"}, Domains: []scheduler.DomainSpec{
 			{Values: []string{"r0"}, Nodes: "a[0-1]"}, {Values: []string{"r1"}, Nodes: "a[2-3]"}, {Values: []string{"r2"}, Nodes: "a4,b0"},
 		}}},
+		Licenses: []scheduler.LicenseSpec{{Name: "lic", Total: 2}},
 		Parameters: scheduler.Parameters{
 			Plan:   scheduler.PlanParameters{Promise: promise},
 			Select: scheduler.SelectParameters{NoMemory: true},
@@ -192,7 +210,7 @@ func propPlansReserved(t *rapid.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &planRun{s: s, inside: map[scheduler.JobID]bool{}, gives: map[scheduler.JobID]bool{}, kept: promise == scheduler.PromiseKept, ends: map[scheduler.JobID]scheduler.Time{}, planned: map[scheduler.JobID]scheduler.Time{}}
+	r := &planRun{s: s, licensed: map[scheduler.JobID]bool{}, inside: map[scheduler.JobID]bool{}, gives: map[scheduler.JobID]bool{}, kept: promise == scheduler.PromiseKept, ends: map[scheduler.JobID]scheduler.Time{}, planned: map[scheduler.JobID]scheduler.Time{}}
 	t.Repeat(map[string]func(*rapid.T){
 		"submit": r.submit,
 		"submit and pass": func(t *rapid.T) {
@@ -224,6 +242,9 @@ func propPlansReserved(t *rapid.T) {
 		},
 		"pass": func(t *rapid.T) {
 			target := r.now.Add(time.Duration(rapid.IntRange(0, 8).Draw(t, "seconds")) * time.Second)
+			if rapid.IntRange(0, 9).Draw(t, "an hour") == 0 {
+				target = r.now.Add(time.Hour - 10*time.Second)
+			}
 			for {
 				at := target
 				for _, end := range r.ends {
@@ -244,3 +265,6 @@ func propPlansReserved(t *rapid.T) {
 
 // TestPlanLawsBesideReservations states what propPlansReserved says.
 func TestPlanLawsBesideReservations(t *testing.T) { rapid.Check(t, propPlansReserved) }
+
+// FuzzPlanLawsBesideReservations is the same, led by coverage.
+func FuzzPlanLawsBesideReservations(f *testing.F) { f.Fuzz(rapid.MakeFuzz(propPlansReserved)) }
