@@ -104,6 +104,7 @@ type planner struct {
 	log       []topology.NodeID // see changes
 	changes
 	logBase      uint64  // changes before the log; more if something has changed that is not noted by node
+	first        Time    // no search takes a start before
 	order        []int32 // booked plans in order of the queue
 	fill         []filler
 	skip         int32   // row of the job whose plans do not count, -1 none

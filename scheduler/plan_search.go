@@ -52,6 +52,7 @@ type planSearch struct {
 	limit  time.Duration
 	span   Time
 	from   Time // now
+	first  Time // starts before here are of no use
 	until  Time // starts from here on are of no use
 	grain  Time
 	steps  int64   // candidates taken, over all searches
@@ -75,6 +76,7 @@ type readyNode struct {
 }
 
 func (s *planSearch) push(c candidate) {
+	c.at = max(c.at, s.first)
 	if c.kind != candWord && c.at > s.from {
 		c.at = roundTo(c.at, s.grain)
 	}
@@ -145,7 +147,7 @@ func (e *engine) earliest(rec record, limit time.Duration, until Time, only *top
 	span := spanOf(limit)
 	*s = planSearch{
 		heap: s.heap[:0], ready: s.ready[:0], now: s.now[:0], block: s.block[:0], cores: s.cores[:0], mine: -1, steps: s.steps, tries: s.tries, why: s.why,
-		record: rec, class: c, ask: ask, limit: limit, span: span, from: e.now, until: until, grain: e.grain(),
+		record: rec, class: c, ask: ask, limit: limit, span: span, from: e.now, first: p.first, until: until, grain: e.grain(),
 		bounds: p.bounds.of(e.pool.Coarse(ask), span, len(e.nodes)),
 	}
 	s.one = c.one && c.wish == nil

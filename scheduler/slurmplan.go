@@ -127,7 +127,7 @@ func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision,
 	if first {
 		j.start, j.end = Never, Never
 	}
-	t, limit, ok := e.slurmEarliest(rec)
+	t, limit, ok := e.slurmEarliest(rec, e.now)
 	if (!ok || t > e.now) && e.pre.on {
 		e.offTo(0)
 		dst = e.preemptBeside(dst, rec, limit)
@@ -138,7 +138,7 @@ func (e *engine) slurmTry(dst []Decision, rec record, first bool) (_ []Decision,
 			p.round.starts++
 			return dst, false
 		}
-		t, limit, ok = e.slurmEarliest(rec)
+		t, limit, ok = e.slurmEarliest(rec, e.now)
 	}
 	if !ok {
 		return dst, false
@@ -178,7 +178,7 @@ func (e *engine) slurmStart(dst []Decision, rec record, limit time.Duration) []D
 
 // slurmPreferred starts a record that only prefers, if it can start now.
 func (e *engine) slurmPreferred(dst []Decision, rec record) []Decision {
-	t, limit, ok := e.slurmEarliest(rec)
+	t, limit, ok := e.slurmEarliest(rec, e.now)
 	if !ok || t > e.now {
 		return dst
 	}
@@ -229,17 +229,17 @@ func (e *engine) slurmBeside(rec record, limit time.Duration) time.Duration {
 	return limit
 }
 
-// slurmEarliest finds when a record can start beside what runs and what is
-// planned, and for how long it was tested; its place is in the scratch. A start
+// slurmEarliest finds when a record can start, at or after from, beside what runs
+// and what is planned, and for how long it was tested; its place is in the scratch. A start
 // after the end of the slot is put off to that end, where more nodes may be free
 // of plans; one in the same grain that a plan forbids is tried again as it is.
-func (e *engine) slurmEarliest(rec record) (Time, time.Duration, bool) {
+func (e *engine) slurmEarliest(rec record, from Time) (Time, time.Duration, bool) {
 	p := &e.slurm
 	j := &e.jobs.rows[rec.row]
 	c := &e.classes.rows[j.classes[rec.pair]]
 	limit := e.slurmTime(j, int(rec.pair))
 	beside := e.slurmBeside(rec, limit)
-	for from := e.now; ; {
+	for {
 		p.avail.Copy(&e.up)
 		p.avail.And(c.nodes)
 		later := p.nodes.over(&p.avail, from, from.Add(beside))

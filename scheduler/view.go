@@ -248,6 +248,16 @@ type View interface {
 	// show job` prints it: "afterok:12(unfulfilled),afterany:13(failed)"; nothing
 	// for a job that waits for none.
 	AppendDependency(dst []byte, id JobID) []byte
+	// Together returns the earliest instant at which waiting jobs could all start
+	// at once, each in a place of its own, beside what runs and what is planned
+	// for others; in profile Slurm, for those that go before the last of them. ok
+	// is false if one of them waits for something other than a place and licences,
+	// or if no instant is known. Their own plans do not count, nobody is preempted,
+	// and limits are those of each job alone; in profile Slurm so are licences.
+	// Places are given to the jobs of the longest limits first, without going back
+	// on one, so that a tighter packing may be missed. It costs a fork, in profile
+	// Slurm a planning pass, and a few searches for each end before the answer.
+	Together(ids ...JobID) (at Time, ok bool)
 	// Nodes yields every node in node order.
 	Nodes() iter.Seq[NodeView]
 	// AppendNodeGRES appends the generic resources of a node, and those in use,
