@@ -188,7 +188,7 @@ func (t *resvTable) fork(a *arenas) resvTable {
 		x.nodes, x.cores = forkSet(&t.all[i].nodes), a.copyGrants(x.cores)
 		x.devices, x.licenses, x.members = slices.Clone(x.devices), slices.Clone(x.licenses), slices.Clone(x.members)
 	}
-	f.starts, f.kept, f.inside = slices.Clone(t.starts), gres.Grant{}, nil
+	f.starts, f.kept, f.barred, f.inside = slices.Clone(t.starts), gres.Grant{}, nil, nil
 	f.outside, f.left, f.taken = forkSet(&t.outside), forkSet(&t.left), forkSet(&t.taken)
 	return f
 }

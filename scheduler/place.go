@@ -53,6 +53,7 @@ type scratch struct {
 	row    []uint64
 	union  []uint64
 	shared []uint64
+	barred []uint64
 	rows   []uint64 // copies of rows that a Chosen points to
 	cores  []uint64 // and of cores
 

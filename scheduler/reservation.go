@@ -159,6 +159,7 @@ type resvTable struct {
 	from    Time // when the job would start
 	mark    int  // of the pool while cores are kept, or -1
 	kept    gres.Grant
+	barred  []barredCores     // the same cores, for jobs that share
 	inside  *topology.NodeSet // nodes that a job in a FLEX reservation takes first
 	outside topology.NodeSet
 	left    topology.NodeSet // scratch of resvInWay

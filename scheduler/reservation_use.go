@@ -267,6 +267,9 @@ func (e *engine) bookCores(a *nodeGrant, others bool) {
 		e.resv.mark = e.pool.Mark()
 	}
 	e.bookFree(a, others)
+	if e.sharing {
+		e.resv.barred = append(e.resv.barred, barredCores{a, others})
+	}
 }
 
 // bookFree books the free cores of a reserved grant, or the free cores of its
@@ -291,7 +294,7 @@ func (e *engine) bookFree(a *nodeGrant, others bool) {
 
 // releaseReserved takes back what keepReserved booked.
 func (e *engine) releaseReserved() {
-	e.resv.inside = nil
+	e.resv.inside, e.resv.barred = nil, e.resv.barred[:0]
 	if e.resv.mark >= 0 {
 		e.pool.Rollback(e.resv.mark)
 		e.resv.mark = -1

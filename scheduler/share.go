@@ -128,12 +128,45 @@ func (e *engine) byNode(c *class) bool {
 // the row that is tried; nil are those of the pool.
 func (e *engine) rowCores(c *class, n topology.NodeID, t Time, limit time.Duration) []uint64 {
 	if c.shares && e.cfg.Profile == ProfileBest {
-		return e.sharedOver(c.key.part, n, t, t.Add(limit), e.try.layer)
+		return e.barCores(e.sharedOver(c.key.part, n, t, t.Add(limit), e.try.layer), n)
 	}
 	if !c.shares || e.try.layer < 0 {
 		return nil
 	}
-	return e.parts[c.key.part].share.Cores(e.try.layer, int(n))
+	return e.barCores(e.parts[c.key.part].share.Cores(e.try.layer, int(n)), n)
+}
+
+// barredCores are cores of a node that a try keeps off, or all others there.
+type barredCores struct {
+	on     *nodeGrant
+	others bool
+}
+
+// barCores adds to cores those that reservations bar the job of the try from. They
+// are booked in the pool as well, but jobs that share do not ask it which cores
+// are in use.
+func (e *engine) barCores(cores []uint64, n topology.NodeID) []uint64 {
+	if !slices.ContainsFunc(e.resv.barred, func(b barredCores) bool { return b.on.node == n }) {
+		return cores
+	}
+	s := &e.try
+	s.barred = append(s.barred[:0], cores...)
+	for _, b := range e.resv.barred {
+		if b.on.node != n {
+			continue
+		}
+		for w := range s.barred {
+			x := b.on.grant.Cores[w]
+			if b.others {
+				x = ^x
+			}
+			s.barred[w] |= x
+		}
+	}
+	if left := e.pool.Shape(int32(n)).Cores() & 63; left > 0 {
+		s.barred[len(s.barred)-1] &= 1<<left - 1
+	}
+	return s.barred
 }
 
 // keepKinds takes the nodes from the try on which jobs run at t that share while
