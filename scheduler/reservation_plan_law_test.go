@@ -158,6 +158,7 @@ func (r *planRun) submit(t *rapid.T) {
 	if r.s.Apply(r.now, scheduler.Submit(&j)) != nil || r.kept {
 		return
 	}
+	r.gives[j.ID] = r.free // it comes with one that goes first
 	// Records for reservations go before all others.
 	first := r.inside[j.ID]
 	r.s.View(func(v scheduler.View) {
