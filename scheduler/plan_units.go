@@ -110,8 +110,7 @@ func (e *engine) listUsed(n topology.NodeID) {
 	p := &e.plans
 	p.some.Clear()
 	p.some.Add(n)
-	p.unit.Clear()
-	p.unit.Add(n)
+	p.unit.Clear() // none where the topology has no units
 	e.addForbidden(&p.unit, p.find.class, &p.some)
 	p.used = p.used[:0]
 	for m := range p.unit.All() {
