@@ -24,7 +24,6 @@ type bounds struct {
 	seen  int        // changes of the log that open is about
 	free  int        // nodes that may be free now, or more
 	open  []openNode // nodes that have changed on which something is free now
-	many  bool       // there are more than open lists
 }
 
 // maxBounds is how many kinds of request have bounds of their own.
