@@ -452,7 +452,8 @@ func (e *engine) newcomer(dst []Decision, w *walk, limit time.Duration) []Decisi
 	why := e.why(j.classes[w.rec.pair])
 	if w.licences {
 		why = ReasonLicenses
-	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 && p.find.guards&(guardScoped|guardApart) == 0 {
+	} else if !may && e.try.refusal.Rule != topology.RuleSwitches && e.try.capNodes == 0 && p.find.guards&(guardScoped|guardApart) == 0 &&
+		len(j.licenses.asks) == 0 {
 		c.futileResv, c.futileLimit, c.futileAt = w.rec.resv, limit, p.logBase+uint64(len(p.log))
 	}
 	j.reason = why
