@@ -321,6 +321,8 @@ func (w *world) account(j *seenJob, p *scheduler.PartitionSpec) truth {
 		return yes
 	case !w.assoc[[2]string{account, j.spec.User}]:
 		return unsure
+	case w.cfg.Parameters.Queue.AssocLimitStop && slices.ContainsFunc(w.jobs, limited):
+		return unsure // that one may stop the association or QOS
 	case enforce == "associations":
 		return yes
 	case len(j.spec.QOS) > 0 && !slices.Equal(j.spec.QOS, []string{"normal"}), w.limit["normal"], w.limit[p.QOS], w.limit[account+"/"+j.spec.User]:
@@ -333,6 +335,12 @@ func (w *world) account(j *seenJob, p *scheduler.PartitionSpec) truth {
 		account = w.line[account]
 	}
 	return yes
+}
+
+// limited reports whether a job waits at a limit of an association or QOS.
+func limited(j seenJob) bool {
+	why := j.Reason.String()
+	return j.State == scheduler.StatePending && (strings.HasPrefix(why, "QOS") || strings.HasPrefix(why, "Assoc"))
 }
 
 // partitions are those that let a job run.
