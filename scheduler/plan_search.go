@@ -410,21 +410,26 @@ func (e *engine) tried(t Time, ok bool) bool {
 	if t == e.now {
 		s.why = w.refusal
 	}
+	e.tryAgain(t, s.varies || w.refusal.Rule == topology.RuleShort)
+	return false
+}
+
+// tryAgain has the nodes that are ready at t tried anew when racks or nodes have more
+// to give, and if what each gives matters, when that changes.
+func (e *engine) tryAgain(t Time, each bool) {
+	s, w := &e.plans.find, &e.try
+	next := Never
 	if w.uses != nil {
-		if at := e.nextServed(w.uses, t); at != Never {
-			s.push(candidate{at: at, kind: candAlarm})
-		}
+		next = e.nextServed(w.uses, t)
 	}
-	if s.varies || w.refusal.Rule == topology.RuleShort {
-		next := Never
+	if each {
 		for _, r := range s.ready {
 			next = min(next, e.nextChange(r.node, t))
 		}
-		if next != Never {
-			s.push(candidate{at: next, kind: candAlarm})
-		}
 	}
-	return false
+	if next != Never {
+		s.push(candidate{at: next, kind: candAlarm})
+	}
 }
 
 // column stores what node n gives over the limit from t, and reports whether it

@@ -228,13 +228,7 @@ func (e *engine) tryAllShared(t Time, limit time.Duration, want int) bool {
 		}
 	}
 	w.layer = -1
-	next := Never
-	for _, r := range s.ready {
-		next = min(next, e.nextChange(r.node, t))
-	}
-	if next != Never {
-		s.push(candidate{at: next, kind: candAlarm})
-	}
+	e.tryAgain(t, true)
 	return false
 }
 
